@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from reweigh.compare.carry_out import carry_out
+from reweigh.compare.carry_out import Row, carry_out, to_json
 from reweigh.compare.grid import plan
-from reweigh.compare.rows import Row, to_json
 from reweigh.files import write_whole
 from reweigh.memory import keep_freed_memory
 from reweigh.training.progress import Series

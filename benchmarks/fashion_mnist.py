@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from accuracy import Bar, arguments, check_bars, run, table
-from reweigh.compare.rows import Row
+from reweigh.compare.carry_out import Row
 from reweigh.training import Run
 from reweigh.weighting import load_weighting
 

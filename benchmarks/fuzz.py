@@ -46,9 +46,9 @@ from reweigh.data.readers import read_unlabeled
 from reweigh.errors import ReweighError
 from reweigh.files import ledger
 from reweigh.files.row_cache import SUFFIX, RowCache
-from reweigh.files.seals import NAME as SUMS
-from reweigh.files.seals import sums
 from reweigh.files.tensors import pack, unpack
+from reweigh.files.whole import SUMS_NAME as SUMS
+from reweigh.files.whole import sums
 from reweigh.fit import store
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, open_run

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from accuracy import Bar, arguments, check_bars, run, table
-from reweigh.compare.rows import Row
+from reweigh.compare.carry_out import Row
 
 BIASES = ["candidates-0.1", "candidates-0.3", "candidates-0.5", "candidates-0.7"]
 METHODS = ["proden", "proden+cmw-net"]

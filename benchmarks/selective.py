@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from accuracy import arguments, run
-from reweigh.compare.rows import Row
+from reweigh.compare.carry_out import Row
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from accuracy import arguments, run, table
-from reweigh.compare.rows import Row
+from reweigh.compare.carry_out import Row
 from reweigh.training import Run
 
 BIASES = ["labeled-40", "labeled-250"]

@@ -112,7 +112,7 @@ def gallery(run: bool) -> Iterator[tuple[str, str | bytes]]:
 def tables() -> str:
     """Everything that recipes and arguments can name, as ``reweigh list`` shows it."""
     from reweigh.cli.list import row_of
-    from reweigh.plan.tables import TABLES, members
+    from reweigh.plan.plan import TABLES, members
 
     parts = ["# Everything with a name", "The names that recipes and arguments take, as `reweigh list` shows them."]
     for table in TABLES:

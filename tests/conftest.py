@@ -18,7 +18,7 @@ import pytest
 from annotated_types import Ge, Le
 
 from reweigh.core.method import Method
-from reweigh.plan import tables
+from reweigh.plan import plan
 
 # A device is registered for the whole process, where other tests would find it: tests/core/test_device.py runs these.
 collect_ignore = [] if os.environ.get("REWEIGH_TEST_DEVICE") else ["device"]
@@ -136,12 +136,12 @@ def own_cache(tmp_path_factory):
 @pytest.fixture
 def fake_tables(monkeypatch):
     """Point every table to its stand-in."""
-    assert FAKES.keys() == tables.TABLES.keys()
+    assert FAKES.keys() == plan.TABLES.keys()
     names = {table: table.replace("-", "_") for table in FAKES}
     module = SimpleNamespace(**{names[table]: members for table, members in FAKES.items()})
     monkeypatch.setitem(sys.modules, "fake_parts", module)
-    for table, (kind, *_) in list(tables.TABLES.items()):
-        monkeypatch.setitem(tables.TABLES, table, tables.Table(kind, f"fake_parts:{names[table]}"))
+    for table, (kind, *_) in list(plan.TABLES.items()):
+        monkeypatch.setitem(plan.TABLES, table, plan.Table(kind, f"fake_parts:{names[table]}"))
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from reweigh.cli.app import app
 from reweigh.cli.arguments import table_names
-from reweigh.plan.mistakes import check_options
-from reweigh.plan.tables import TABLES, members, options_of
-from reweigh.plan.toml import plain
+from reweigh.plan.check import check_options
+from reweigh.plan.edit import plain
+from reweigh.plan.plan import TABLES, members, options_of
 from reweigh.recipes.read import shipped
 
 MEMBERS = [(table, name) for table in TABLES for name in members(table)]

@@ -10,7 +10,7 @@ import torch
 
 from reweigh.cli.compare import failures, fitting, show_comparison, spread, table
 from reweigh.cli.outcome import learned_curves, trust
-from reweigh.compare.rows import Row
+from reweigh.compare.carry_out import Row
 from reweigh.training import Run
 from reweigh.weighting import ClassAwareNet, Origin, save_weighting
 

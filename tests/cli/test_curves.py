@@ -1,6 +1,6 @@
 """The drawing shows each family's curve where it is, without colors too."""
 
-from reweigh.cli.outcome import draw, letter
+from reweigh.cli.outcome import draw
 
 
 def plot(curves, **size):
@@ -51,7 +51,3 @@ def test_between_points_a_curve_is_straight():
         4,
         0,
     ]
-
-
-def test_letters():
-    assert [letter(family) for family in range(3)] == ["a", "b", "c"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reweigh.review import Review
-from reweigh.runs.folders import destinations
+from reweigh.runs.copies import destinations
 
 QUICK = ("method.name=erm", "train.epochs=4", "train.looks=2")
 

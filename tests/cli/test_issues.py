@@ -64,10 +64,9 @@ def test_a_corrected_table_differs_in_those_labels_only(own, run, tmp_path):
     assert changed == {row: (True, label) for row, label in wanted.items()}
 
 
-@pytest.mark.parametrize(("begin", "end"), [("r{row},", ""), ("", ","), ("", "")])
-def test_rows_with_names_or_a_last_separator_are_copied(run, tmp_path, begin, end):
-    rows = [(row, row * 7 % 5, "ab"[row % 2]) for row in range(40)]
-    lines = [f"{begin.format(row=row)}{number},{kind}{end}" for row, number, kind in rows]
+@pytest.mark.parametrize("end", [",", ""])
+def test_rows_with_a_last_separator_are_copied(run, tmp_path, end):
+    lines = [f"{row * 7 % 5},{'ab'[row % 2]}{end}" for row in range(40)]
     (tmp_path / "table.csv").write_text("\n".join(["number,label", *lines]))
     words = ["method.name=erm", "train.epochs=1", "--out", tmp_path / "run"]
     assert run("train", "--data", tmp_path / "table.csv", *words).exit_code == 0

@@ -15,7 +15,7 @@ from reweigh.cli.train import train
 from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import ModelError
-from reweigh.features.text_network import Tokens
+from reweigh.features.foreign import Tokens
 from reweigh.fit.run_folder import load_model
 
 

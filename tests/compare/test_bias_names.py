@@ -3,7 +3,7 @@
 import pytest
 
 from reweigh.compare.grid import name_of, parse
-from reweigh.plan.tables import members
+from reweigh.plan.plan import members
 from reweigh.recipes.read import check, for_bias, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")

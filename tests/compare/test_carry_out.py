@@ -5,9 +5,8 @@ import torch
 from safetensors.torch import load_file
 
 from reweigh.compare import carry_out as comparison
-from reweigh.compare.carry_out import carry_out
+from reweigh.compare.carry_out import carry_out, read_row
 from reweigh.compare.grid import Key, plan
-from reweigh.compare.rows import read_row
 from reweigh.errors import DataError, RecipeError
 from reweigh.fit import run_folder
 from reweigh.fit.source import read_source

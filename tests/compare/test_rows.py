@@ -6,8 +6,8 @@ import pytest
 import torch
 
 import reweigh
-from reweigh.compare.rows import read_row, to_json
-from reweigh.plan.toml import to_toml
+from reweigh.compare.carry_out import read_row, to_json
+from reweigh.plan.edit import to_toml
 from reweigh.recipes.read import check, read
 from reweigh.training import Run
 

@@ -2,8 +2,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import Rows
-from reweigh.data.normalize import Standardize, as_float, standardize_like
+from reweigh.data.inputs import Rows, Standardize, as_float, standardize_like
 
 
 def small() -> Dataset:

@@ -6,8 +6,7 @@ import torch
 from scipy import sparse
 
 from reweigh.data import Dataset
-from reweigh.data.inputs import SparseRows
-from reweigh.data.normalize import scale_like
+from reweigh.data.inputs import SparseRows, scale_like
 
 DENSE = np.array([[0, 2, 0, 0], [-4, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0], [2, -5, 0, 0.5]])
 
@@ -39,7 +38,7 @@ def test_a_dataset_of_them_knows_its_shape_and_has_subsets(rows):
 
 
 def test_columns_are_divided_by_their_largest_value(rows, monkeypatch):
-    monkeypatch.setattr("reweigh.data.normalize.ENTRIES_AT_ONCE", 3)
+    monkeypatch.setattr("reweigh.data.inputs.ENTRIES_AT_ONCE", 3)
     scale = scale_like(rows.matrix)
     scaled = scale(rows[torch.arange(5)])
     for column in range(4):

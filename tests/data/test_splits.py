@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 from torch import Generator
 
 from reweigh.data import DATASETS, Dataset, read
-from reweigh.data.copies import copies, groups_of, joined, near_pictures
 from reweigh.data.inputs import SparseRows
 from reweigh.data.named.own_files import rows
-from reweigh.data.splits import stratified, stratified_folds
+from reweigh.data.splits import copies, groups_of, joined, near_pictures, stratified, stratified_folds
 from reweigh.errors import DataError
 
 DRAW = np.random.default_rng(0)

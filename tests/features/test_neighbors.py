@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from reweigh.data import copies
-from reweigh.data.copies import nearest
+from reweigh.data import splits
+from reweigh.data.splits import nearest
 from reweigh.features import neighbors
 from reweigh.features.neighbors import PHOTOS, TEXT, neighborhood, whitened
 
 
 def test_nearest_against_a_loop(monkeypatch):
-    monkeypatch.setattr(copies, "MAX_DISTANCES", 300)  # several chunks
+    monkeypatch.setattr(splits, "MAX_DISTANCES", 300)  # several chunks
     rows = torch.randn(70, 5, generator=torch.Generator().manual_seed(0))
     distance, index = nearest(rows, 6)
     for place in range(len(rows)):

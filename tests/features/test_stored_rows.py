@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data.normalize import standardize_like
+from reweigh.data.inputs import standardize_like
 from reweigh.errors import StorageError
-from reweigh.features.extract import StoredRows, find, joined
+from reweigh.features.extract import StoredRows, joined
 from reweigh.files.row_cache import RowCache, digest
 
 ROWS = torch.randn(10, 3, generator=torch.Generator().manual_seed(0))
@@ -31,7 +31,7 @@ def store():
 
 
 def stored(store, places):
-    return find(store, [digest(bytes([place])) for place in places])
+    return StoredRows(store.width, *store.find([digest(bytes([place])) for place in places]))
 
 
 def test_any_rows_as_in_memory(store):

@@ -9,7 +9,7 @@ from reweigh.data.inputs import Rows
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.errors import DataError
 from reweigh.features.extract import encoded, filled, scale_of
-from reweigh.features.text_network import TextNetwork
+from reweigh.features.foreign import TextNetwork
 
 FRAME = pd.DataFrame(
     {

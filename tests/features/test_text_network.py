@@ -12,7 +12,7 @@ import torch
 from reweigh.errors import DataError, ModelError
 from reweigh.features import build
 from reweigh.features.extract import extract
-from reweigh.features.text_network import Texts
+from reweigh.features.foreign import Texts
 from reweigh.threads import threads
 
 TEXTS = ["good film", "bad", "", "the film of the good song of a film of a great song of a bad film", "unheard of"]

@@ -156,7 +156,7 @@ def test_the_extent_of_a_worksheet_over_chunks(monkeypatch):
     text = b"".join(b'<row><c r="%s%d" t="n"><v>1</v></c></row>' % (name.encode(), row) for name, row in cells)
     assert limits._extent(io.BytesIO(text)) == (5, 700, 16384)
     for size in range(30, 90):
-        monkeypatch.setattr(limits, "CHUNK", size)
+        monkeypatch.setattr(limits, "CHUNK_BYTES", size)
         assert limits._extent(io.BytesIO(text)) == (5, 700, 16384)
     assert limits._extent(io.BytesIO(b"<row/>")) == (0, 0, 0)
 

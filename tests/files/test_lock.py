@@ -12,13 +12,13 @@ import sys
 import pytest
 
 from reweigh.errors import DataError, StorageError
-from reweigh.files import lock
-from reweigh.files.lock import NAME, Owner, locked, owner
+from reweigh.files import whole
+from reweigh.files.whole import LOCK_NAME, Owner, locked, owner
 
 HOLD = """
 import sys
 from pathlib import Path
-from reweigh.files.lock import locked
+from reweigh.files.whole import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -68,7 +68,7 @@ def test_even_in_the_same_process(tmp_path):
 def test_a_killed_owner_is_recognized(tmp_path, other, caplog):
     other.send_signal(signal.SIGKILL)
     other.wait()
-    assert (tmp_path / "run" / NAME).exists()
+    assert (tmp_path / "run" / LOCK_NAME).exists()
     assert owner(tmp_path / "run") is None
     with caplog.at_level(logging.INFO), locked(tmp_path / "run"):
         assert owner(tmp_path / "run").pid == os.getpid()
@@ -76,26 +76,26 @@ def test_a_killed_owner_is_recognized(tmp_path, other, caplog):
 
 
 def test_the_number_of_a_dead_process_may_be_used_again(tmp_path):
-    (tmp_path / NAME).write_text(json.dumps(Owner(os.getpid(), socket.gethostname(), "1")._asdict()))
+    (tmp_path / LOCK_NAME).write_text(json.dumps(Owner(os.getpid(), socket.gethostname(), "1")._asdict()))
     assert owner(tmp_path) is None
 
 
 def test_without_locks_in_the_file_system_the_name_counts(tmp_path, other, monkeypatch):
-    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(whole, "fcntl", None)
     with pytest.raises(DataError, match=f"process {other.pid} on"):
         locked(tmp_path / "run").__enter__()
     other.kill()
     other.wait()
     with locked(tmp_path / "run"):
         pass
-    (tmp_path / "run" / NAME).write_text(json.dumps(Owner(1, "elsewhere", "1")._asdict()))
+    (tmp_path / "run" / LOCK_NAME).write_text(json.dumps(Owner(1, "elsewhere", "1")._asdict()))
     with pytest.raises(DataError, match=r"process 1 on elsewhere .* If that process no longer exists, delete .*\.lock"):
         locked(tmp_path / "run").__enter__()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 999, '{"pid": "x", "host": 1, "born": 2}', "x" * 5000])
 def test_a_damaged_lock_is_nobody_s(tmp_path, text):
-    (tmp_path / NAME).write_text(text)
+    (tmp_path / LOCK_NAME).write_text(text)
     assert owner(tmp_path) is None
     with locked(tmp_path):
         pass

@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from reweigh.errors import ModelError
-from reweigh.files.seals import pinned
+from reweigh.files.whole import pinned
 
 FILES = {"a.bin": hashlib.sha256(b"first").hexdigest(), "data/b.bin": hashlib.sha256(b"second").hexdigest()}
 

@@ -7,7 +7,7 @@ import pytest
 
 from reweigh.errors import DataError
 from reweigh.files import read_bytes, read_json, read_text, seal, unseal
-from reweigh.files.seals import NAME, sums
+from reweigh.files.whole import SUMS_NAME, sums
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_untouched_files_are_read(folder):
 def test_the_usual_program_can_check_them(folder):
     if shutil.which("sha256sum") is None:
         pytest.skip("no sha256sum")
-    done = subprocess.run(["sha256sum", "--check", NAME], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(["sha256sum", "--check", SUMS_NAME], cwd=folder, capture_output=True, text=True)
     assert done.stdout == "a.json: OK\nb c.csv: OK\n"
 
 
@@ -39,15 +39,15 @@ def test_a_changed_file_is_refused_by_name(folder):
 
 
 def test_every_bit_of_the_list_counts(folder):
-    whole = (folder / NAME).read_bytes()
+    whole = (folder / SUMS_NAME).read_bytes()
     for position in range(8 * len(whole)):
         damaged = bytearray(whole)
         damaged[position // 8] ^= 1 << position % 8
-        (folder / NAME).write_bytes(damaged)
+        (folder / SUMS_NAME).write_bytes(damaged)
         with pytest.raises(DataError, match=r"SHA256SUMS: the list of checksums is damaged"):
             read_bytes(folder / "a.json")
     for size in range(len(whole)):
-        (folder / NAME).write_bytes(whole[:size])
+        (folder / SUMS_NAME).write_bytes(whole[:size])
         with pytest.raises(DataError, match=r"SHA256SUMS: the list of checksums is damaged"):
             read_bytes(folder / "a.json")
 

@@ -13,8 +13,8 @@ import reweigh
 from reweigh import RobustClassifier
 from reweigh.errors import DataError, ReweighError
 from reweigh.files.row_cache import RowCache, digest, parts
-from reweigh.files.seals import NAME as SUMS
-from reweigh.files.seals import sums
+from reweigh.files.whole import SUMS_NAME as SUMS
+from reweigh.files.whole import sums
 from reweigh.fit import store
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.run_folder import begin, load_model, resume

@@ -8,7 +8,7 @@ from reweigh.errors import DataError
 from reweigh.fit import fit
 from reweigh.fit.issues import judges
 from reweigh.plan.check import examine
-from reweigh.plan.choose import JUDGED, Facts, chosen
+from reweigh.plan.choose import MIN_JUDGED_SAMPLES, Facts, chosen
 
 GENERATOR = torch.Generator().manual_seed(0)
 TRUE = torch.arange(300) % 3
@@ -67,7 +67,7 @@ def test_two_looks_take_the_options_of_training_as_others_do() -> None:
 
 
 def test_there_is_a_judge_by_default_if_there_are_enough_samples() -> None:
-    few, many = (Facts(n, (5,), (n // 2, n - n // 2)) for n in (JUDGED - 1, JUDGED))
+    few, many = (Facts(n, (5,), (n // 2, n - n // 2)) for n in (MIN_JUDGED_SAMPLES - 1, MIN_JUDGED_SAMPLES))
     asked = {"method": {"name": "elr"}}
     assert "judge" not in chosen(few, asked)["train"]
     assert chosen(many, asked)["train"]["judge"] == 0.1

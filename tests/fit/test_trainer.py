@@ -12,7 +12,7 @@ from reweigh.fit.source import data_root, read_source, read_training_set
 from reweigh.fit.trainer import Trainer, builder, find_device
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
-from reweigh.plan.toml import to_values
+from reweigh.plan.edit import to_values
 from reweigh.recipes.read import Contents, check, read
 
 RECIPE = """

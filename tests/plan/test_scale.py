@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from reweigh.errors import RecipeError
-from reweigh.plan.toml import from_toml, to_toml
+from reweigh.plan.edit import from_toml, to_toml
 from reweigh.recipes.read import check, read
 
 

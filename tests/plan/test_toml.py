@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from reweigh.plan.toml import inline, to_toml
+from reweigh.plan.edit import inline, to_toml
 from reweigh.recipes.read import check, read
 
 pytestmark = pytest.mark.usefixtures("fake_tables")

@@ -6,7 +6,7 @@ import pytest
 
 from reweigh.errors import RecipeError, ReweighError
 from reweigh.plan.edit import slot_at
-from reweigh.plan.schema import SECTIONS
+from reweigh.plan.plan import SECTIONS
 from reweigh.recipes.read import about, apply, find, parse, read, shipped
 
 pytestmark = pytest.mark.usefixtures("fake_tables")

@@ -8,8 +8,7 @@ import pytest
 
 from reweigh.fit.decision import Decision
 from reweigh.report.sections.probabilities import NOTHING, probabilities_panel
-from reweigh.runs.account import Classes
-from reweigh.runs.read import read_account
+from reweigh.runs.read import Classes, read_account
 
 SHARES = (0.8, 0.2)
 CALIBRATED = Decision(SHARES, SHARES, SHARES, SHARES, temperature=1.5, bias=(0.0, 0.0), calibrated=321)

@@ -28,11 +28,6 @@ CIFAR100_SUPERCLASS = (
 )
 
 
-def one_to_one(pairs: Mapping[int, int]) -> ClassMap:
-    """Each class is mistaken for one other."""
-    return {source: (target,) for source, target in pairs.items()}
-
-
 def siblings(groups: Sequence[int]) -> ClassMap:
     """Each class is mistaken for any other of its group, all equally likely."""
     return {
@@ -53,14 +48,14 @@ def next_in_group(groups: Sequence[int]) -> ClassMap:
 # Name -> (number of classes, map).
 MAPS: dict[str, tuple[int, ClassMap]] = {
     # similar digits, one way: each class loses or gains samples, never both, so class sizes show which
-    "digits": (10, one_to_one({3: 8, 4: 9, 5: 6, 7: 1})),
-    "mnist": (10, one_to_one({2: 7, 3: 8, 5: 6, 6: 5, 7: 1})),  # similar digits, Patrini et al. 2017
+    "digits": (10, {3: (8,), 4: (9,), 5: (6,), 7: (1,)}),
+    "mnist": (10, {2: (7,), 3: (8,), 5: (6,), 6: (5,), 7: (1,)}),  # similar digits, Patrini et al. 2017
     # shirt -> T-shirt, pullover -> coat, sandal -> sneaker, dress -> trouser
-    "fashion-mnist": (10, one_to_one({6: 0, 2: 4, 5: 7, 3: 1})),
+    "fashion-mnist": (10, {6: (0,), 2: (4,), 5: (7,), 3: (1,)}),
     # truck -> automobile, bird -> airplane, deer -> horse, cat -> dog: one way, as in the paper's code
-    "cifar10": (10, one_to_one({9: 1, 2: 0, 4: 7, 3: 5})),
+    "cifar10": (10, {9: (1,), 2: (0,), 4: (7,), 3: (5,)}),
     # the same with cat <-> dog, as in DivideMix and PLC
-    "cifar10-two-way": (10, one_to_one({9: 1, 2: 0, 4: 7, 3: 5, 5: 3})),
+    "cifar10-two-way": (10, {9: (1,), 2: (0,), 4: (7,), 3: (5,), 5: (3,)}),
     "cifar100": (100, siblings(CIFAR100_SUPERCLASS)),  # uniform within the superclass, as in C2D
     "cifar100-next": (100, next_in_group(CIFAR100_SUPERCLASS)),  # as in Patrini et al. 2017
     # the next within five successive numbers, which are not similar classes: as in PLC's code
@@ -111,9 +106,6 @@ def resolved(given: GivenMap, num_classes: int, class_names: Sequence[str] | Non
     """The user's map, {from: to} or {from: [to, to]}, with class numbers instead of names.
 
     A string that is a number but not a class name is a class number: the keys of a TOML table are always strings.
-
-    Raises:
-        DataError: With every unknown class.
     """
     names = {name: number for number, name in enumerate(class_names or ())}
     unknown: list[str | int] = []

@@ -41,22 +41,18 @@ class Biased:
 def compare(
     before: Tensor, after: Tensor, num_classes: int, index: Tensor | None = None, replaced: Tensor | None = None
 ) -> Biased:
-    """Compare the labels of the remaining samples with those before.
-
-    Args:
-        before: Labels of the remaining samples before the bias, shape (n,).
-        after: Their labels after it, shape (n,).
-        index: Indices of these samples, shape (n,); all samples by default.
-    """
+    """Compare the labels of the remaining samples with those before."""
     flipped = before != after
     if replaced is not None:
         flipped = flipped | replaced
+    counts = torch.bincount(before * num_classes + after, minlength=num_classes**2).view(num_classes, num_classes)
+    counts = counts.double() + torch.diag((counts.sum(1) == 0).double())  # an empty class maps to itself
     return Biased(
         index=torch.arange(len(after)) if index is None else index,
         labels=after,
         flipped=flipped,
         rate=float(flipped.double().mean()) if len(after) else 0.0,
-        transition=transition_matrix(before, after, num_classes),
+        transition=counts / counts.sum(1, keepdim=True),
         replaced=replaced,
     )
 
@@ -80,13 +76,6 @@ def summarize(biased: Biased, class_names: Sequence[str]) -> dict[str, Any]:
             for before, row in zip(class_names, biased.transition.tolist(), strict=True)
         },
     }
-
-
-def transition_matrix(before: Tensor, after: Tensor, num_classes: int) -> Tensor:
-    """Share of each class (row) that is now labeled as each class (column); an empty class maps to itself."""
-    counts = torch.bincount(before * num_classes + after, minlength=num_classes**2).view(num_classes, num_classes)
-    counts = counts.double() + torch.diag((counts.sum(1) == 0).double())
-    return counts / counts.sum(1, keepdim=True)
 
 
 def chosen(num_samples: int, rate: float, generator: np.random.Generator) -> np.ndarray:
@@ -132,9 +121,6 @@ def apply(
         class_names: Class names, for a map of names.
         posteriors: Class posteriors for feature-dependent noise, shape (N, C), or a function (index, labels) -> (n, C)
             that is called with the remaining samples and their labels at that point, only if a bias needs it.
-
-    Returns:
-        Biased: flipped, rate and transition relative to ``labels``.
     """
     check_labels(labels, num_classes)
     index = torch.arange(len(labels))

@@ -24,9 +24,6 @@ def independent(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[flo
     Args:
         labels: Shape (N,), the true labels.
         q: Probability that a false label is a candidate. Paper: 0.1 to 0.7.
-
-    Returns:
-        CandidateSets: two or more candidates per sample.
     """
     check(labels, num_classes, q)
     generator = np.random.default_rng(seed)
@@ -55,9 +52,6 @@ def pairs(labels: Tensor, num_classes: int, seed: int, *, q: Annotated[float, Ge
     Args:
         labels: Shape (N,), the true labels.
         q: Share of samples with two candidates.
-
-    Returns:
-        CandidateSets: one or two candidates per sample.
     """
     check(labels, num_classes, q)
     next_too = torch.from_numpy(np.random.default_rng(seed).random(len(labels)) < q)

@@ -163,7 +163,6 @@ def out_of_fold(
     Returns:
         Tensor: shape (N, num_classes), rows sum to one. A class with fewer samples than folds may get 0 somewhere.
     """
-    import numpy as np
     from sklearn.decomposition import PCA
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import KFold, StratifiedKFold

@@ -40,32 +40,21 @@ def long_tail(
     if not 1 <= imbalance_factor < float("inf"):
         raise DataError(f"imbalance_factor: {imbalance_factor} is not an imbalance factor; give a number of 1 or more")
     available = torch.bincount(labels, minlength=num_classes).tolist()
-    if 0 in available:
-        empty = [str(c) for c, size in enumerate(available) if size == 0]
+    if empty := [str(c) for c, size in enumerate(available) if size == 0]:
         raise DataError(f"labels: no samples of class {', '.join(empty)}; a long tail needs some of each class")
     shares = [(1 / imbalance_factor) ** (c / max(num_classes - 1, 1)) for c in range(num_classes)]
     if largest is None:
         largest = min(int(size / share + 1e-9) for size, share in zip(available, shares, strict=True))
     wanted = [int(largest * share) for share in shares]
-    check_tail(wanted, available, imbalance_factor)
-    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(labels)))
-    kept = [order[labels[order] == c][:size] for c, size in enumerate(wanted)]
-    index = torch.cat(kept).sort().values
-    return compare(labels[index], labels[index].clone(), num_classes, index)
-
-
-def check_tail(wanted: list[int], available: list[int], imbalance_factor: float) -> None:
-    """Raise a DataError that names each class with too few samples."""
-    short = [
-        f"class {c} has {present} of {size}"
-        for c, (size, present) in enumerate(zip(wanted, available, strict=True))
-        if size > present
-    ]
+    short = [f"class {c} has {available[c]} of {size}" for c, size in enumerate(wanted) if size > available[c]]
     if short:
         raise DataError(f"largest: {', '.join(short)} samples; give a smaller number, or leave it out to fit the data")
-    if wanted and min(wanted) < 1:
-        empty = [str(c) for c, size in enumerate(wanted) if size < 1]
+    if empty := [str(c) for c, size in enumerate(wanted) if size < 1]:
         raise DataError(
             f"imbalance_factor: a tail of {imbalance_factor:g} from {wanted[0]} samples leaves none of class "
             f"{', '.join(empty)}; give at most {wanted[0]}"
         )
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(len(labels)))
+    kept = [order[labels[order] == c][:size] for c, size in enumerate(wanted)]
+    index = torch.cat(kept).sort().values
+    return compare(labels[index], labels[index].clone(), num_classes, index)

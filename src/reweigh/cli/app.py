@@ -73,14 +73,10 @@ class Verbs(TyperGroup):
 def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
     """An option of a verb that needs a value but is followed by another option, and that other one."""
     known = {name: option for option in verb.params for name in option.opts if name.startswith("--")}
-    return next(
-        (
-            (one, other)
-            for one, other in pairwise(args)
-            if one in known and other in known and not getattr(known[one], "is_flag", False)
-        ),
-        None,
-    )
+    for one, other in pairwise(args):
+        if one in known and other in known and not getattr(known[one], "is_flag", False):
+            return one, other
+    return None
 
 
 def complain(words: str) -> None:

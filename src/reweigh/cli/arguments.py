@@ -7,18 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from reweigh.errors import DataError
-from reweigh.plan.tables import TABLES
+from reweigh.plan.plan import TABLES
 
 
 def recipe_names(incomplete: str) -> list[str]:
-    """Shipped recipes that begin with these letters."""
     from reweigh.recipes.read import shipped
 
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
 def table_names(incomplete: str) -> list[str]:
-    """What ``reweigh list`` can list."""
     return [name for name in (*TABLES, "recipes") if name.startswith(incomplete)]
 
 
@@ -129,7 +127,6 @@ def check_target(option: str, out: Path, targets: Sequence[Path], used: Sequence
     """Refuse to write over existing files, or into the data.
 
     Args:
-        targets: All files that are to be written.
         used: The data; never written into, not even with ``overwrite``.
     """
     if not out.absolute().parent.is_dir():
@@ -151,7 +148,6 @@ def check_outside(option: str, target: Path, used: Sequence[Path]) -> None:
 
 
 def check_ending(option: str, out: Path, endings: Sequence[str], what: str) -> None:
-    """Refuse a file name with the wrong ending."""
     if out.suffix not in endings:
         allowed = " or ".join(endings)
         raise DataError(f"{option} {out}: {what} ends in {allowed}; got {out.suffix or 'no ending'!r}")

@@ -1,5 +1,6 @@
 """``reweigh compare``: methods, biases and seeds by one recipe, side by side."""
 
+import math
 import shlex
 import statistics
 from collections.abc import Sequence
@@ -18,11 +19,11 @@ from reweigh.names import plural
 from reweigh.runs.words import in_words
 
 if TYPE_CHECKING:
-    from reweigh.compare.rows import Row
+    from reweigh.compare.carry_out import Row
 
 MOST_BIASES_DRAWN = 2  # with more curves than that, the tables are out of sight
 BASELINE = "erm"
-NEGLECTED = 10.0  # points by which accuracy is above balanced accuracy if rare classes are hardly predicted
+MIN_NEGLECT = 0.1  # share by which accuracy is above balanced accuracy if rare classes are hardly predicted
 
 
 def compare(
@@ -94,9 +95,8 @@ def compare(
     if json:
         check_target("--json", json, [json], [], overwrite=True)
 
-    from reweigh.compare.carry_out import carry_out
+    from reweigh.compare.carry_out import carry_out, to_json
     from reweigh.compare.grid import plan
-    from reweigh.compare.rows import to_json
     from reweigh.files import write_whole
     from reweigh.training.processes import is_first
     from reweigh.training.progress import series
@@ -140,7 +140,6 @@ def default_folder(name: str) -> Path:
 
 
 def names(option: str, text: str | None) -> list[str] | None:
-    """The names in a list that is separated by commas."""
     if text is None:
         return None
     found = [name.strip() for name in text.split(",") if name.strip()]
@@ -164,7 +163,8 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
         columns, cells = fitting(*table(of_bias), out.width)
         over = "one seed" if seeds == 1 else f"mean ± spread over {seeds} seeds"
         show_table(f"{named(bias)}: test accuracy in percent, {over}", columns, cells, numbers=True)
-    if any(neglects(row) for row in finished):
+    above = [(row.last or 0.0) / 100 - row.last_epoch.get("test_balanced_accuracy", math.inf) for row in finished]
+    if max(above) > MIN_NEGLECT:
         out.print("Frequent classes are predicted far better than rare ones. If all matter alike, judge by 'balanced'.")
     relative = any(row.method == BASELINE for row in finished)
     cost = f"Cost is training time relative to {BASELINE}" if relative else "Seconds are training time"
@@ -178,14 +178,7 @@ def show_comparison(rows: "Sequence[Row]", folder: Path) -> None:
     out.print(f"Next: reweigh list recipes {finished[-1].run} prints the recipe of a run.")
 
 
-def neglects(row: "Row") -> bool:
-    """Whether accuracy looks good because a model neglects rare classes."""
-    balanced = row.last_epoch.get("test_balanced_accuracy")
-    return balanced is not None and row.last is not None and row.last - 100 * balanced > NEGLECTED
-
-
 def named(bias: str) -> str:
-    """A bias in words; data without one need not be clean."""
     from reweigh.compare.grid import CLEAN
 
     return "labels as given" if bias == CLEAN else bias

@@ -16,7 +16,7 @@ from reweigh.errors import DataError
 if TYPE_CHECKING:
     from reweigh.bias import Biased
     from reweigh.data import Dataset
-    from reweigh.plan.mistakes import Mistake
+    from reweigh.plan.check import Mistake
     from reweigh.plan.plan import Part
     from reweigh.recipes.own_data import Source
 
@@ -52,9 +52,10 @@ def corrupt(
     check_ending("--out", out, (".csv", ".npy"), "a label file")
     check_target("--out", out, [out, out.with_suffix(".json")], [Path(data), *([labels] if labels else [])], overwrite)
 
+    from reweigh.bias import summarize
     from reweigh.files import write_whole
     from reweigh.fit.source import draw
-    from reweigh.plan.mistakes import raise_all
+    from reweigh.plan.check import raise_all
     from reweigh.recipes.own_data import find
 
     parts, wrong_biases = check_biases(bias)
@@ -63,16 +64,17 @@ def corrupt(
     dataset = source.read()
     done = draw(dataset, parts, seed, None if posteriors is None else str(posteriors))
     content = labels_to_write(out, dataset, done)
-    write_whole(out.with_suffix(".json"), to_json(data, dataset, parts, seed, done))
+    sizes = dict(zip(dataset.class_names, dataset.class_sizes.tolist(), strict=True))
+    before = {"samples_before": len(dataset), "class_sizes_before": sizes}
+    summary = {"data": data, "seed": seed, "biases": biases(parts), **before, **summarize(done, dataset.class_names)}
+    write_whole(out.with_suffix(".json"), json.dumps(summary, indent=2, ensure_ascii=False) + "\n")
     write_whole(out, content)
     show_corruption(out, source, dataset, parts, seed, done)
 
 
 def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]]":
-    """The biases as a recipe would have them, and everything that is wrong with them."""
-    from reweigh.plan.check import check_slot
-    from reweigh.plan.mistakes import Mistake, shown
-    from reweigh.plan.schema import SECTIONS
+    from reweigh.plan.check import Mistake, check_slot, shown
+    from reweigh.plan.plan import SECTIONS
 
     tables = [as_table(text) for text in given]
     wanted = "a name and its options, 'symmetric rate=0.4', or a table, '{name=\"symmetric\", rate=0.4}'"
@@ -99,8 +101,9 @@ def as_table(text: str) -> dict[str, Any] | None:
 
 
 def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | str:
-    """The contents of the label file."""
+    """The contents of the label file; a .csv also has the index, the label before and the name of each sample."""
     import numpy as np
+    import pandas as pd
 
     from reweigh.data.labels.class_numbers import encode
 
@@ -110,7 +113,15 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
             "put the bias into a recipe: data.bias and data.foreign"
         )
     if out.suffix == ".csv":
-        return to_csv(dataset, done)
+        names, kept = dataset.class_names, done.index
+        columns: dict[str, list[Any]] = {
+            "index": kept.tolist(),
+            "label": [names[label] for label in done.labels.tolist()],
+            "before": [names[label] for label in dataset.labels[kept].tolist()],
+        }
+        if dataset.reading.names:
+            columns["name"] = [dataset.reading.names[row] for row in dataset.source_rows[kept].tolist()]
+        return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
     if len(done.index) < len(dataset):
         raise DataError(
             f"--out {out}: {len(done.index)} of {len(dataset)} samples are left, "
@@ -123,39 +134,12 @@ def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | st
     return buffer.getvalue()
 
 
-def to_csv(dataset: "Dataset", done: "Biased") -> str:
-    """One row per sample that is left: its index in the data, its label, the label before and its name if any."""
-    import pandas as pd
-
-    names, kept = dataset.class_names, done.index
-    origin = kept if dataset.origin is None else dataset.origin[kept]
-    columns: dict[str, list[Any]] = {
-        "index": kept.tolist(),
-        "label": [names[label] for label in done.labels.tolist()],
-        "before": [names[label] for label in dataset.labels[kept].tolist()],
-    }
-    if dataset.reading.names:
-        columns["name"] = [dataset.reading.names[row] for row in origin.tolist()]
-    return pd.DataFrame(columns).to_csv(index=False, lineterminator="\n")
-
-
-def to_json(data: str, dataset: "Dataset", parts: "Sequence[Part]", seed: int, done: "Biased") -> str:
-    """The summary: what was asked for, and what was done."""
-    from reweigh.bias import summarize
-
-    sizes = dict(zip(dataset.class_names, dataset.class_sizes.tolist(), strict=True))
-    before = {"samples_before": len(dataset), "class_sizes_before": sizes}
-    summary = {"data": data, "seed": seed, "biases": biases(parts), **before, **summarize(done, dataset.class_names)}
-    return json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-
-
 def show_corruption(
     out: Path, source: "Source", dataset: "Dataset", parts: "Sequence[Part]", seed: int, done: "Biased"
 ) -> None:
-    """Print the end of ``reweigh corrupt``."""
     import torch
 
-    from reweigh.plan.toml import inline
+    from reweigh.plan.edit import inline
 
     before, left = dataset.class_sizes.tolist(), len(done.labels)
     after = torch.bincount(done.labels, minlength=dataset.num_classes).tolist()
@@ -175,7 +159,8 @@ def show_corruption(
     if empty := [name for name, size in zip(dataset.class_names, after, strict=True) if size == 0]:
         echo(f"No label of {', '.join(empty)} is left, so no model can be trained on this.")
     echo(f"Labels: {out}\nSummary: {out.with_suffix('.json')}")
-    if left == len(dataset) and source.takes_labels:
+    takes_labels = source.part is None or "labels" in source.part.options
+    if left == len(dataset) and takes_labels:
         echo(f"Next: {shlex.join(['reweigh', 'train', *source.as_words(out)])}")
         return
     changes = [f"data.bias={inline(biases(parts))}", *([f"train.seed={seed}"] if seed else [])]
@@ -183,8 +168,7 @@ def show_corruption(
 
 
 def biases(parts: "Sequence[Part]") -> list[dict[str, Any]]:
-    """The biases as a recipe would write them."""
-    from reweigh.plan.toml import plain
+    from reweigh.plan.edit import plain
 
     return [{"name": part.name, **plain({**part.options, **part.added})} for part in parts]
 

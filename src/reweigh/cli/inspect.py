@@ -47,7 +47,7 @@ def inspect(
     """
     from reweigh.data import inspect as look
     from reweigh.data.labels.class_numbers import spellings
-    from reweigh.plan.mistakes import raise_all
+    from reweigh.plan.check import raise_all
     from reweigh.recipes.own_data import find
 
     source, mistakes = find(data, label, labels, root, written(sep, encoding, drop, join_labels, group))
@@ -89,7 +89,7 @@ def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
 def usual_size(source: "Source", at_least: int = 2) -> int | None:
     """The side that photos would be resized to in training; None if they have fewer than ``at_least`` sizes."""
     from reweigh.plan.check import check_slot
-    from reweigh.plan.schema import SECTIONS
+    from reweigh.plan.plan import SECTIONS
     from reweigh.recipes.own_data import look_at_images
 
     if source.part is not None:
@@ -101,29 +101,25 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
 
 def show_broken(source: "Source") -> bool:
     """Print what is known about data that cannot be trained on; False if nothing is."""
-    from reweigh.data.tables.frames import is_table
-
     if source.part is not None:
         return False
     try:
-        (describe_table if is_table(Path(source.data)) else describe_folder)(source)
+        (describe_table if source.files.is_table else describe_folder)(source)
     except DataError:
         return False
     return True
 
 
 def describe_table(source: "Source") -> None:
-    """Print columns and labels of a table."""
     from reweigh.data.tables.cells import MISSING, as_text
     from reweigh.data.tables.decide import decide
-    from reweigh.data.tables.frames import read_frame
 
-    frame = read_frame(source.data, source.written.get("sep"), source.written.get("encoding"))
-    readings = decide(frame.drop(columns=[source.label] if source.label in frame.columns else []))
-    echo(f"{source.data}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
+    frame, label = source.files.frame(), source.files.label
+    readings = decide(frame.drop(columns=[label] if label in frame.columns else []))
+    echo(f"{source.files.path}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
     show_columns(readings)
-    if source.label in frame.columns:
-        for line in bars(Counter(text or MISSING for text in as_text(frame[source.label]))):
+    if label in frame.columns:
+        for line in bars(Counter(text or MISSING for text in as_text(frame[label]))):
             echo(line)
     echo()
 
@@ -134,12 +130,12 @@ def describe_folder(source: "Source") -> None:
     from reweigh.data.parts import class_folders, split_folder
     from reweigh.data.readers import image_list, reader_of
 
-    path = Path(source.data)
+    path = source.files.path
     if reader_of(path) is not image_list.FOLDER:
         raise DataError(f"{path}: not a folder of images")
     names = class_folders(split_folder(path, "train"), None)
     dataset = source.read(usual_size(source), class_names=names)
-    show_findings(source.data, dataset, look(dataset), usable=False)
+    show_findings(str(path), dataset, look(dataset), usable=False)
 
 
 def beside(source: "Source") -> list[str]:
@@ -147,7 +143,7 @@ def beside(source: "Source") -> list[str]:
     from reweigh.data.parts import has_test_folder, image_paths, split_folder
     from reweigh.data.readers import image_list, reader_of
 
-    path = Path(source.data)
+    path = source.files.path
     if source.part is not None or not path.is_dir() or reader_of(path) is not image_list.FOLDER:
         return []
     found = []
@@ -172,9 +168,9 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     found = [*leaks(dataset), *order(dataset), *near_rows(dataset)]
     if groups := spellings(dataset):
         found.append(f"There are {in_words(groups)}.")
-    if source.part is None and has_test_part(Path(source.data)):
+    if source.part is None and has_test_part(source.files.path):
         size = (dataset.shape[1], dataset.shape[2]) if dataset.is_images else None
-        test = read(source.data, split="test", size=size, class_names=dataset.class_names)
+        test = read(source.files.path, split="test", size=size, class_names=dataset.class_names)
         found += in_both(dataset, test)
     return found
 
@@ -182,11 +178,6 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
 def show_findings(
     data: str, dataset: "Dataset", findings: "Findings", traps: Sequence[str] = (), usable: bool = True
 ) -> None:
-    """Print what was found.
-
-    Args:
-        usable: Whether the data can be trained on, so that it may be said that nothing looks wrong.
-    """
     if dataset.reading.encoding is not None:
         show_columns(dataset.reading.encoding.readings)
     samples, classes = plural(findings.num_samples, "sample"), plural(len(findings.class_names), "class", "classes")
@@ -201,12 +192,26 @@ def show_findings(
         for words in described:
             echo(fill(words, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
-    for name, value in facts(findings).items():
+    copies = sum(len(group) - 1 for group in findings.duplicates)
+    facts = {
+        "imbalance factor": f"{findings.imbalance_factor:.3g}",
+        "exact copies": str(copies or "none"),
+        "conflicting labels": plural(len(findings.conflicting), "input") if findings.conflicting else "none",
+        "unreadable files": str(len(findings.unreadable) or "none"),
+        "constant inputs": str(len(findings.constant) or "none"),
+    }
+    if len(findings.shape) == 1:
+        facts["constant features"] = str(len(findings.constant_features) or "none")
+    facts["missing values"] = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items()) or "none"
+    for name, value in facts.items():
         echo(fill(value, LINE_CHARS, initial_indent=f"{name:20}", subsequent_indent=" " * 20))
     for line in conflicts(findings):
         echo(fill(line, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))
     echo()
-    troubles = [*traps, *findings.trouble, *known_mistakes(dataset)]
+    troubles = [*traps, *findings.trouble]
+    if wrong := 0 if dataset.true_labels is None else int((dataset.labels != dataset.true_labels).sum()):
+        share = wrong / len(dataset)
+        troubles.append(f"{wrong} labels ({share:.1%}) differ from the true labels, which are also in the data.")
     if not troubles and usable:
         echo("Nothing looks wrong so far; wrong labels will show in training.")
     for sentence in troubles:
@@ -225,31 +230,6 @@ def families(dataset: "Dataset") -> list[str]:
         found.num_families, found.of_class.tolist(), dataset.class_names, dataset.class_sizes.tolist()
     )
     return [family.words for family in described]
-
-
-def facts(findings: "Findings") -> dict[str, str]:
-    """What was looked for, and how much of it there is."""
-    copies = sum(len(group) - 1 for group in findings.duplicates)
-    missing = ", ".join(f"{count} in {name!r}" for name, count in findings.missing.items())
-    found = {
-        "imbalance factor": f"{findings.imbalance_factor:.3g}",
-        "exact copies": str(copies or "none"),
-        "conflicting labels": plural(len(findings.conflicting), "input") if findings.conflicting else "none",
-        "unreadable files": str(len(findings.unreadable) or "none"),
-        "constant inputs": str(len(findings.constant) or "none"),
-        "constant features": str(len(findings.constant_features) or "none"),
-        "missing values": missing or "none",
-    }
-    if len(findings.shape) != 1:
-        del found["constant features"]
-    return found
-
-
-def known_mistakes(dataset: "Dataset") -> Iterator[str]:
-    """How many labels are wrong, where the true ones are known."""
-    wrong = 0 if dataset.true_labels is None else int((dataset.labels != dataset.true_labels).sum())
-    if wrong:
-        yield f"{wrong} labels ({wrong / len(dataset):.1%}) differ from the true labels, which are also in the data."
 
 
 def conflicts(findings: "Findings") -> Iterator[str]:

@@ -127,7 +127,7 @@ def issues(
 
 def check_copy(option: str, out: Path, source: "Source | None", overwrite: bool) -> None:
     """Refuse to write a corrected copy over existing files, or into the data."""
-    from reweigh.runs.folders import as_folder, check_room
+    from reweigh.runs.copies import as_folder, check_room
 
     originals = [] if source is None else source.files
     if source is not None and source.path.exists() and as_folder(source, out):
@@ -139,15 +139,13 @@ def check_copy(option: str, out: Path, source: "Source | None", overwrite: bool)
 
 
 def show_copy(copy: Path, usage: str) -> None:
-    """Print where a corrected copy is, and the command that trains on it."""
-    from reweigh.runs.folders import moves_file
+    from reweigh.runs.copies import moves_file
 
     moved = f" (what moved: {moves_file(copy)})" if copy.is_dir() else ""
     echo(f"Corrected copy: {copy}{moved}\nNext: {usage}")
 
 
 def send(run: Path, tool: str, out: Path, prefix: str | None, originals: Sequence[Path], overwrite: bool) -> None:
-    """Write the labels that look wrong for another tool."""
     from reweigh.files import write_whole
     from reweigh.runs.exchange import exchange
 
@@ -164,7 +162,6 @@ def send(run: Path, tool: str, out: Path, prefix: str | None, originals: Sequenc
 
 
 def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
-    """Print how many labels change, by given and new class."""
     if not pairs:
         echo("No label changes.")
         return
@@ -176,8 +173,7 @@ def show_changes(pairs: Sequence[tuple[str, str, int]], labels: int) -> None:
 
 
 def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> None:
-    """Print the worst labels."""
-    from reweigh.runs.headline import WEAK
+    from reweigh.runs.headline import WEAK_MODEL_SHARE
     from reweigh.runs.tables import OR_NONE
     from reweigh.runs.words import score
 
@@ -186,24 +182,16 @@ def show(run: str, table: Sequence[Sequence[str]], labels: int, top: int) -> Non
     if not rows[:top]:
         echo(title)
         return
-    named = "name" in header
-    first, last = (1, 6) if named else (0, 5)
-    alone = header.index("is_outlier") if "is_outlier" in header else None
-    cells = [
-        [
-            called,
-            given,
-            suggested + (OR_NONE if alone is not None and row[alone] == "True" else ""),
-            score(float(quality)),
-            f"{float(weight):.2f}" if weight else "-",
-        ]
-        for row in rows[:top]
-        for called, given, suggested, quality, weight in [row[first:last]]
-    ]
+    named, cells = "name" in header, []
+    for row in rows[:top]:
+        of = dict(zip(header, row, strict=True))
+        suggested = of["suggested_label"] + (OR_NONE if of.get("is_outlier") == "True" else "")
+        quality, weight = score(float(of["label_quality"])), f"{float(of['weight']):.2f}" if of["weight"] else "-"
+        cells.append([of["name" if named else "row"], of["given_label"], suggested, quality, weight])
     show_table(title, ["file" if named else "row", "given", "suggested", "quality", "weight"], cells)
     if not named:
         echo("Rows are counted from 0, without the header.")
-    if len(rows) > WEAK * labels:
+    if len(rows) > WEAK_MODEL_SHARE * labels:
         echo("So large a share usually means a weak model, not bad labels: train longer, or on more samples per class.")
     if len(rows) > top:
         echo(f"These are the worst {top}; --out issues.csv writes all {len(rows):,}.")

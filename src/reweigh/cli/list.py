@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +12,10 @@ from reweigh.cli.arguments import Changes, Root, table_names
 from reweigh.cli.printing import echo, show_table
 from reweigh.errors import DataError, RecipeError, ReweighError
 from reweigh.names import plural, suggestion
-from reweigh.plan.tables import member, members
+from reweigh.plan.plan import member, members
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from reweigh.training import Run
 
 
 def what_to_list(incomplete: str) -> list[str]:
@@ -74,15 +73,11 @@ def list_members(
 
 def row_of(name: str, part: "Callable[..., Any]") -> list[str]:
     """Name, description and options of a member."""
-    from reweigh.plan.tables import parameters_of
+    from reweigh.plan.plan import parameters_of
 
     options = [p.name if p.default is p.empty else f"{p.name}={_value(p.default)}" for p in parameters_of(part)]
-    return [name, first_sentence(part), ", ".join(options)]
-
-
-def first_sentence(part: object) -> str:
-    """The first paragraph of a member's docstring, on one line."""
-    return " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split())
+    about = (inspect.getdoc(part) or "").partition("\n\n")[0]
+    return [name, " ".join(about.split()), ", ".join(options)]
 
 
 def _value(default: Any) -> str:
@@ -91,6 +86,7 @@ def _value(default: Any) -> str:
 
 def show_runs(folder: Path) -> None:
     """Print the runs below a folder, and what is wrong with the damaged ones."""
+    from reweigh.fit.run_folder import open_run
     from reweigh.training import Run
     from reweigh.training.run import STATES, damage, status
 
@@ -102,7 +98,11 @@ def show_runs(folder: Path) -> None:
         found = damage(run)
         wrong += found
         state = "damaged" if found else status(run)
-        rows.append([str(run.path), *_numbers(run), state, STATES[state]])
+        method, epochs = "-", "-"  # of a recipe that cannot be read
+        with suppress(ReweighError, OSError):
+            plan = open_run(run.path)[1]
+            method, epochs = plan.method.name, f"{len(run.read_metrics())}/{plan.train['epochs']}"
+        rows.append([str(run.path), method, epochs, state, STATES[state]])
     if not rows:
         echo(f"{folder}: no runs")
         return
@@ -111,20 +111,9 @@ def show_runs(folder: Path) -> None:
         echo(line)
 
 
-def _numbers(run: "Run") -> list[str]:
-    """The method of a run, and its epochs done and planned; a dash for what cannot be read."""
-    from reweigh.fit.run_folder import open_run
-
-    try:
-        plan = open_run(run.path)[1]
-        return [plan.method.name, f"{len(run.read_metrics())}/{plan.train['epochs']}"]
-    except (ReweighError, OSError):
-        return ["-", "-"]
-
-
 def show_recipe(recipe: str, changes: list[str]) -> None:
     """Check a recipe and print it in full."""
-    from reweigh.plan.toml import to_toml
+    from reweigh.plan.edit import to_toml
     from reweigh.recipes.read import check, comment, find, read
 
     checked = check(read(recipe, changes))
@@ -146,7 +135,7 @@ def get(
 
     Existing files are kept, interrupted downloads are continued, and files with a wrong checksum are removed.
     """
-    from reweigh.data.named.download import get as download
+    from reweigh.data.named.official import get as download
     from reweigh.fit.source import data_root
     from reweigh.training import progress
 

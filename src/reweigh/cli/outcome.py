@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase as LETTERS
 
 import numpy as np
 from rich.text import Text
@@ -13,7 +14,6 @@ from reweigh.cli.printing import console, show_table, visible
 from reweigh.files import read_json, read_text
 from reweigh.fit.run_folder import Outcome, describe, open_run
 from reweigh.names import plural
-from reweigh.plan import Plan
 from reweigh.report.figures.weights import curves as curves_of
 from reweigh.runs.tables import LABELER_COLUMNS, read_labelers, read_tested
 from reweigh.runs.words import describe_families, in_words, judged
@@ -46,9 +46,13 @@ def show_outcome(outcome: Outcome) -> None:
         few = f", the {MAX_LABELERS} of {len(labelers):,} with the most votes" if len(labelers) > MAX_LABELERS else ""
         show_table(f"Labelers{few}", LABELER_COLUMNS, [each.in_words() for each in labelers[:MAX_LABELERS]])
         out.print("Which samples need another label, and from whom: next_labels.csv in the run folder.\n")
+    samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
+    held_out = 0 if unseen is None else int((unseen.given >= 0).sum())
+    known = not bool(samples.quality.isnan().all())
+    judged_words = judged(int((samples.given >= 0).sum()), held_out) if known else None
     details = (
         why_stopped(outcome.fit.history, outcome.plan.train["epochs"]),
-        judged_labels(outcome),
+        judged_words,
         trust(outcome),
         learned_curves(outcome.run),
     )
@@ -107,16 +111,7 @@ def learned_curves(run: Run) -> Text | None:
     return draw(curves, [visible(label) for label in labels], max_loss, origin.reads)
 
 
-def judged_labels(outcome: Outcome) -> str | None:
-    """How many labels were judged, and how; None if none were."""
-    samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
-    if bool(samples.quality.isnan().all()):
-        return None
-    return judged(int((samples.given >= 0).sum()), 0 if unseen is None else int((unseen.given >= 0).sum()))
-
-
 def trust(outcome: Outcome) -> str | None:
-    """Mean weights of right and wrong labels, if it is known which are wrong."""
     samples, true = outcome.fit.samples, outcome.train_set.true_labels
     if samples.weights is None or true is None or outcome.train_set.candidates is not None:
         return None
@@ -142,7 +137,10 @@ def worth(before: Path, after: Path) -> str | None:
     """What a review was worth, in a sentence; None if the runs were not tested on the same samples."""
     (first, plan), (second, new) = open_run(before), open_run(after)
     old, now = read_tested(first.test), read_tested(second.test)
-    if old is None or now is None or len(old.label) != len(now.label) or _unreviewed(plan) != _unreviewed(new):
+    before_review, after_review = (
+        replace(each.source, added={**each.source.added, "reviewed": None, "decisions": None}) for each in (plan, new)
+    )
+    if old is None or now is None or len(old.label) != len(now.label) or before_review != after_review:
         return None
     was, is_now = old.predicted == now.label, now.predicted == now.label
     gain = is_now.astype(float) - was
@@ -152,11 +150,6 @@ def worth(before: Path, after: Path) -> str | None:
         f"a difference of {100 * gain.mean():+.1f} points (90 %: {100 * (gain.mean() - error):+.1f} to "
         f"{100 * (gain.mean() + error):+.1f}). Labels of held-out samples may be wrong themselves."
     )
-
-
-def _unreviewed(plan: Plan) -> object:
-    """The data of a plan, without what reviewers decided."""
-    return replace(plan.source, added={**plan.source.added, "reviewed": None, "decisions": None})
 
 
 def draw(
@@ -170,9 +163,6 @@ def draw(
     """A plot of characters; each curve has its own letter and color, so it can be read without colors.
 
     Where curves meet, the letter of the first is shown.
-
-    Args:
-        curves: Weights of each family at two or more evenly spaced losses from 0 to ``max_loss``.
     """
     top = max(1.0, *(max(curve) for curve in curves))
     grid: list[list[int | None]] = [[None] * width for _ in range(height)]
@@ -186,15 +176,10 @@ def draw(
         share = top * (1 - row / (height - 1))
         text.append(f"{share:5.2f} ┤" if row % 5 == 0 else "      │")
         for family in cells:
-            text.append(" " if family is None else letter(family), COLORS[(family or 0) % len(COLORS)])
+            text.append(" " if family is None else LETTERS[family % 26], COLORS[(family or 0) % len(COLORS)])
         text.append("\n")
     text.append("      └" + "─" * width + "\n")
     text.append("       0" + f"{max_loss:.3g}".rjust(width - 1) + f"  {what}\n")
     for family, label in enumerate(labels):
-        text.append("  ").append(letter(family), COLORS[family % len(COLORS)]).append(f"  {label}\n")
+        text.append("  ").append(LETTERS[family % 26], COLORS[family % len(COLORS)]).append(f"  {label}\n")
     return text
-
-
-def letter(family: int) -> str:
-    """The letter that draws a family: a, b, c, ..."""
-    return chr(ord("a") + family % 26)

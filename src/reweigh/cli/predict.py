@@ -23,8 +23,6 @@ from reweigh.errors import RecipeError
 from reweigh.names import plural
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from reweigh.data.readers.reader import Unlabeled
     from reweigh.fit.run_folder import TrainedModel
     from reweigh.fit.scored import Scored
@@ -74,6 +72,7 @@ def predict(
         check_ending("--out", out, (".csv",), "a table of predictions")
         check_target("--out", out, [out], [data], overwrite)
 
+    from reweigh.data.tables.cells import as_text
     from reweigh.files import write_whole
     from reweigh.files.cells import to_csv
     from reweigh.fit.run_folder import load_model
@@ -88,7 +87,10 @@ def predict(
         predicted = [
             label if score >= least else None for label, score in zip(predicted, found.scores.tolist(), strict=True)
         ]
-    ids = id_column(trained, given.frame)
+    ids: dict[str, list[str]] = {}  # the first column that names the rows, so that predictions can be joined to it
+    if given.frame is not None and trained.inputs.encoding is not None:
+        naming = [read.name for read in trained.inputs.encoding.readings if read.is_id and read.name in given.frame]
+        ids = {name: as_text(given.frame[name]) for name in naming[:1] if name not in ("row", "predicted")}
     heads = ["name" if given.names else "row", *ids, "predicted", "probability"]
     called = given.names or [str(row) for row in range(len(predicted))]
     columns = [called, *ids.values(), predicted, [f"{value:.6g}" for value in probability]]
@@ -123,7 +125,6 @@ def predict(
 def predictions(
     trained: "TrainedModel", data: Path, sep: str | None, encoding: str | None
 ) -> "tuple[Unlabeled, Scored]":
-    """The data as they were read, and the predictions of the model."""
     import torch
 
     from reweigh.data.readers import read_unlabeled
@@ -155,16 +156,6 @@ def predictions(
     return given, found.decided(trained.decision, selects(trained.model))
 
 
-def id_column(trained: "TrainedModel", frame: "pd.DataFrame | None") -> dict[str, list[str]]:
-    """The first column of a table that names its rows, so that predictions can be joined to it; empty without one."""
-    from reweigh.data.tables.cells import as_text
-
-    if frame is None or trained.inputs.encoding is None:
-        return {}
-    names = [read.name for read in trained.inputs.encoding.readings if read.is_id and read.name in frame.columns]
-    return {name: as_text(frame[name]) for name in names[:1] if name not in ("row", "predicted")}
-
-
 def known_labels(trained: "TrainedModel", given: "Unlabeled", data: Path) -> tuple[str, list[str]]:
     """Where the data have labels, and the label of each sample: a column, or folders of classes."""
     from reweigh.data.readers.table import USUAL_LABELS, gaps_as_none
@@ -185,7 +176,6 @@ def known_labels(trained: "TrainedModel", given: "Unlabeled", data: Path) -> tup
 
 
 def show_accuracy(trained: "TrainedModel", where: str, texts: Sequence[str], predicted: Sequence[int]) -> None:
-    """Print how the predictions compare with the labels in the data, if there are any."""
     import numpy as np
     from sklearn.metrics import balanced_accuracy_score
 
@@ -243,7 +233,6 @@ def show(
     counts: Counter[str],
     probability: Sequence[float],
 ) -> None:
-    """Print how often each class was predicted, and some predictions."""
     if not probability:
         echo(f"{data}: no rows, so there is nothing to predict")
         return

@@ -48,7 +48,6 @@ def decide(run: Path, reviewer: str | None, port: int, no_browser: bool) -> int:
 
 
 def _serve(served: "Review", no_browser: bool) -> None:
-    """Serve until Ctrl-C, in the browser of the user if there is one."""
     opened = not no_browser and served.open_browser()
     echo(f"{'Opened in your browser:' if opened else 'Open'} {served.address}")
     echo(f"Ctrl-C ends; each decision is written to {served.session.subject.file} at once.")

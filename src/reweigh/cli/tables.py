@@ -48,7 +48,13 @@ def tables(
     if name is None:
         shown = list(map(table, names()))
         head = ["table", "what it compares", "runs", "recipes", *(["hours for a run"] if cost else [])]
-        rows = [[*_about(each), *([", ".join(_hours(each).values())] if cost else [])] for each in shown]
+        rows = [
+            [
+                *(each.name, each.title, str(len({cell.run for cell in _cells(each)})), ", ".join(_kinds(each))),
+                *([", ".join(_hours(each).values())] if cost else []),
+            ]
+            for each in shown
+        ]
         show_table("The paper's tables", head, rows)
         echo("reweigh tables TABLE shows one of them, reweigh tables TABLE --commands how to make it.")
         if cost:
@@ -98,13 +104,7 @@ def _side_by_side(names: list[str], first: int, width: int) -> list[list[str]]:
     return groups
 
 
-def _about(shown: "PaperTable") -> list[str]:
-    runs = str(len({cell.run for cell in _cells(shown)}))
-    return [shown.name, shown.title, runs, ", ".join(_kinds(shown))]
-
-
 def _cells(shown: "PaperTable") -> list["Cell"]:
-    """The cells of a table that can be made here."""
     return [cell for row in shown.rows.values() for cell in row if cell.method]
 
 
@@ -123,14 +123,15 @@ def _kinds(shown: "PaperTable") -> dict[str, "Plan"]:
 
 
 def _hours(shown: "PaperTable") -> dict[str, str]:
-    """Hours of plain training for each kind of run of a table."""
     found = {kind: hours(plan, shown.samples, shown.classes) for kind, plan in _kinds(shown).items()}
     return {kind: f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for kind, each in found.items()}
 
 
 def _commands(shown: "PaperTable", runs: Path, seeds: int) -> list[str]:
     """The command of each run; methods that begin with plain training branch from the run of that, if there is one."""
-    from reweigh.recipes.published.ours import path_of
+    from reweigh.methods import BEGIN_AS_ERM
+    from reweigh.recipes.published import path_of
+    from reweigh.recipes.read import check, read
 
     stems = {(cell.recipe, cell.column, _stem(cell)): cell for cell in _cells(shown) if cell.method == "erm"}
     found = []
@@ -138,7 +139,11 @@ def _commands(shown: "PaperTable", runs: Path, seeds: int) -> list[str]:
         for cell in _cells(shown):
             words = [*cell.changes, f"method.name={cell.method}", *([f"train.seed={seed}"] if seed else [])]
             stem = stems.get((cell.recipe, cell.column, _stem(cell)))
-            if stem is not None and _continues(cell):
+            if stem is not None and cell.method in BEGIN_AS_ERM:
+                plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
+                if plan.train["warmup_epochs"] == 0 or plan.meta_set.options.get("memory"):
+                    stem = None  # its beginning is not that of plain training
+            if stem is not None and cell.method in BEGIN_AS_ERM:
                 words += ["--branch", str(path_of(shown, stem, runs, seed))]
             words += ["--out", str(path_of(shown, cell, runs, seed))]
             found.append(" ".join(["reweigh train", cell.recipe, *map(shlex.quote, words)]))
@@ -150,20 +155,9 @@ def _stem(cell: "Cell") -> tuple[str, ...]:
     return tuple(change for change in cell.changes if not change.startswith(("method.", "meta_set.")))
 
 
-def _continues(cell: "Cell") -> bool:
-    """Whether the warm-up of a cell is that of plain training, so that it can branch from it."""
-    from reweigh.methods import BEGIN_AS_ERM
-    from reweigh.recipes.read import check, read
-
-    if cell.method not in BEGIN_AS_ERM:
-        return False
-    plan = check(read(cell.recipe, [*cell.changes, f"method.name={cell.method}"]))
-    return plan.train["warmup_epochs"] > 0 and not plan.meta_set.options.get("memory")
-
-
 def _beside(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Path, seeds: int) -> tuple[str, set[str]]:
     """The paper's number and ours, the mean over these cells, once each has a run; and settings that differ."""
-    from reweigh.recipes.published.ours import more_than_chance, ours
+    from reweigh.recipes.published import more_than_chance, ours
 
     found = [ours(shown, cell, runs, seeds) for cell in cells]
     one = cells[0] if len(cells) == 1 else None

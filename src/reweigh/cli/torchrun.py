@@ -22,7 +22,6 @@ def several() -> bool:
 
 
 def run(app: Callable[[], None], logger: logging.Logger) -> None:
-    """Run the command together with the other processes."""
     parent = os.getppid()
     verb = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     if verb not in VERBS:

@@ -123,6 +123,7 @@ def train(
 
 def with_weighting(source: str, recipe: str | None) -> tuple[str, list[str], str]:
     """A short name for a weighting function, the method for it unless the recipe's will do, and its file."""
+    from reweigh.fit.run_folder import not_ended, open_run
     from reweigh.weighting import load_weighting, named_release
 
     released = named_release(source)
@@ -130,26 +131,19 @@ def with_weighting(source: str, recipe: str | None) -> tuple[str, list[str], str
         path, *order = [released[0], ",".join(released[1])] if released else [source]
         file, called = ":".join([str(Path(path).resolve()), *order]), Path(path).stem
     else:
-        file, called = _learned_in(Path(source)), Path(source).resolve().name
+        run, plan = open_run(Path(source))
+        if not run.weighting.is_file() and not run.model.is_file():
+            raise not_ended(run, run.weighting)
+        if not run.weighting.is_file():
+            raise DataError(
+                f"--weighting {source}: no weighting function; its method, {plan.method.name}, does not learn one. "
+                "Give a run of two-looks, cmw-net or cmw-net-sl"
+            )
+        file, called = str(run.weighting.resolve()), Path(source).resolve().name
     _, origin = load_weighting(file)
     echo(f"Weighting function: learned on {origin.learned_on or 'unknown data'}, in {source}; it is kept fixed.\n")
     chosen = "two-looks" if origin.reads == "doubt" else "cmw-net" if recipe is None else None
     return called, [f"method.name={chosen}"] if chosen else [], file
-
-
-def _learned_in(folder: Path) -> str:
-    """The file of the weighting function that a run has learned."""
-    from reweigh.fit.run_folder import not_ended, open_run
-
-    run, plan = open_run(folder)
-    if not run.weighting.is_file() and not run.model.is_file():
-        raise not_ended(run, run.weighting)
-    if not run.weighting.is_file():
-        raise DataError(
-            f"--weighting {folder}: no weighting function; its method, {plan.method.name}, does not learn one. "
-            "Give a run of two-looks, cmw-net or cmw-net-sl"
-        )
-    return str(run.weighting.resolve())
 
 
 def separated(recipe: str | None, changes: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -209,7 +203,6 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
 
 
 def show_choices(data: str, chosen: "Chosen", changes: Sequence[str], recipe: str | None = None) -> None:
-    """Print what is in the data, and what was chosen for them."""
     from reweigh.data.labels.label_file import SEPARATOR
 
     found, facts, shape = chosen.look, chosen.look.facts, shape_words(chosen.look.facts.shape)
@@ -237,7 +230,7 @@ def show_choices(data: str, chosen: "Chosen", changes: Sequence[str], recipe: st
 
 def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
     """A choice as it would be typed, and why; without what the user chose."""
-    from reweigh.plan.toml import inline, plain
+    from reweigh.plan.edit import inline, plain
 
     mine = {key: value for key, value in choice.values.items() if key not in given}
     if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it

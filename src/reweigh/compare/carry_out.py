@@ -1,26 +1,86 @@
 """Carry out a comparison: make the planned runs that are missing, and read the results of all."""
 
+import json
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from reweigh import methods
-from reweigh.compare.grid import Key
+from reweigh import __version__, methods
+from reweigh.compare.grid import Key, name_of
 from reweigh.compare.parallel import side_by_side
-from reweigh.compare.rows import Row, read_row
 from reweigh.errors import DataError, LostProcessError, RecipeError, ReweighError
 from reweigh.fit.run_folder import begin
 from reweigh.fit.run_folder import resume as continue_run
 from reweigh.names import listed
+from reweigh.plan.edit import from_toml, to_toml
 from reweigh.plan.plan import Plan
-from reweigh.plan.toml import from_toml, to_toml
 from reweigh.recipes.read import check, read
-from reweigh.training import Observer, Run, processes
+from reweigh.training import Observer, Result, Run, processes
 from reweigh.training.progress import Series
 from reweigh.training.run import status
+
+
+class Row(NamedTuple):
+    """One run.
+
+    Attributes:
+        last: the number that decides (accuracy, say) on the test set after the epoch that was kept (the last one,
+            unless a judge chose another), in percent (a log loss as it is); None unless the run is finished.
+        best: The same after the epoch with the highest such number.
+        last_epoch: the line of metrics.jsonl; empty if no epoch was finished.
+        seconds: Training time, before and after interruptions.
+        status: see ``reweigh.training.run``; "failed" if nothing better is known of an error.
+    """
+
+    bias: str
+    method: str
+    seed: int
+    last: float | None
+    best: float | None
+    last_epoch: dict[str, Any]
+    best_epoch: dict[str, Any]
+    seconds: float
+    status: str
+    error: str | None
+    run: str
+    recipe: str
+
+
+def read_row(recipe: Plan, path: Path, bias: str = "", error: str | None = None) -> Row:
+    found, result = status(Run(path)), Result(Run(path).read_metrics())
+    if error and found in ("absent", "running", "interrupted", "incomplete", "finished"):
+        found = "failed"
+    last, best = (result.kept, result.best) if result.history else ({}, {})
+    judged_by = next((name for name in last if name.startswith("test_")), "")
+    judged = found == "finished" and None not in (last.get(judged_by), best.get(judged_by))
+    unit = 1 if judged_by.endswith("log_loss") else 100
+    return Row(
+        bias=bias or name_of(recipe.source),
+        method=recipe.method.name,
+        seed=recipe.train["seed"],
+        last=unit * last[judged_by] if judged else None,
+        best=unit * best[judged_by] if judged else None,
+        last_epoch=last,
+        best_epoch=best,
+        seconds=sum(line["seconds"] for line in result.history),
+        status=found,
+        error=error,
+        run=str(path),
+        recipe=to_toml(recipe),
+    )
+
+
+def to_json(rows: Iterable[Row], **about: Any) -> str:
+    """The rows with everything that is needed to repeat them."""
+    import platform
+
+    import torch
+
+    versions = {"reweigh": __version__, "torch": torch.__version__, "python": platform.python_version()}
+    return json.dumps({**versions, **about, "rows": [row._asdict() for row in rows]}, indent=2) + "\n"
 
 
 class Job(NamedTuple):
@@ -53,12 +113,6 @@ def carry_out(
         workers: How many runs at once, each in a process of its own with its share of torch's threads. One is this
             process itself.
         resume: Leave finished runs as they are without a look at the data, continue begun ones, begin the others.
-
-    Raises:
-        DataError: Runs exist already and may be neither continued nor replaced, or ``folder`` is a run itself; nothing
-            was started.
-        RecipeError: Several processes cannot train one of the methods together; nothing was started.
-        KeyboardInterrupt: Ctrl-C; the message has the number of finished runs. Every run can be continued.
     """
     if workers < 1:
         raise RecipeError(f"workers: got {workers}; should be at least 1")
@@ -81,7 +135,8 @@ def carry_out(
         }
 
     jobs = processes.first(to_do)
-    if processes.several() and (alone := sorted({job.recipe.method.name for job in jobs.values() if _alone(job)})):
+    used = {job.recipe.method.name for job in jobs.values()}
+    if processes.several() and (alone := sorted(name for name in used if methods.find(name).one_process)):
         raise RecipeError(
             f"methods: {listed(alone)} cannot run in several processes, because layers inside the network are used; "
             "leave out such methods, and run them without torchrun"
@@ -131,10 +186,6 @@ def attempt_elsewhere(job: Mapping[str, Any]) -> str | None:
     """Do a job that another process has sent."""
     recipe, path = from_toml(job["recipe"], job["path"]), Path(job["path"])
     return attempt(Job(**{**job, "recipe": recipe, "path": path}))
-
-
-def _alone(job: Job) -> bool:
-    return methods.find(job.recipe.method.name).one_process
 
 
 def check_folders(planned: Mapping[Path, Plan], resume: bool, overwrite: bool) -> None:

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 
 from reweigh.errors import RecipeError
 from reweigh.names import lookup
-from reweigh.plan.check import examine
-from reweigh.plan.mistakes import Mistake, expected, raise_all
-from reweigh.plan.plan import Part, Plan
-from reweigh.plan.tables import member, members, options_of
+from reweigh.plan.check import Mistake, examine, expected, raise_all
+from reweigh.plan.plan import Part, Plan, member, members, options_of
 from reweigh.recipes.read import Contents, check, for_bias, for_method, read
 
 CLEAN = "clean"
@@ -39,9 +37,16 @@ def parse(names: Iterable[str]) -> tuple[dict[str, Changes], list[Mistake]]:
             mistakes.append(Mistake(name, "named twice; once is enough"))
             continue
         found[name] = {}
-        for text in name.split("+") if name != CLEAN else ():
+        for text in map(str.strip, name.split("+") if name != CLEAN else ()):
+            word, _, number = text.partition("-")
             try:
-                _add(found[name], text.strip())
+                if word not in OTHERS:
+                    found[name].setdefault("bias", []).append(_one(text))
+                elif word in found[name]:
+                    raise RecipeError(f"{word} twice; once is enough")
+                else:
+                    value = _number(word, number, OTHERS[word])
+                    found[name][word] = {"q": value} if word == "candidates" else value
             except RecipeError as error:
                 mistakes.append(Mistake(name, str(error)))
     return found, mistakes
@@ -58,25 +63,11 @@ def name_of(data: Part) -> str:
 
 
 def required(bias: str) -> list[str]:
-    """The options of a bias that have no default."""
     fields = options_of(member("biases", bias)).model_fields
     return [option for option, field in fields.items() if field.is_required()]
 
 
-def _add(changes: Changes, text: str) -> None:
-    """Add one bias, or candidates or a number of labels, to what a name stands for."""
-    word, _, number = text.partition("-")
-    if word not in OTHERS:
-        changes.setdefault("bias", []).append(_one(text))
-    elif word in changes:
-        raise RecipeError(f"{word} twice; once is enough")
-    else:
-        value = _number(word, number, OTHERS[word])
-        changes[word] = {"q": value} if word == "candidates" else value
-
-
 def _one(text: str) -> dict[str, Any]:
-    """One bias as a table."""
     known = [name for name in members("biases") if text == name or text.startswith(f"{name}-")]
     if not known:
         if text == CLEAN:
@@ -138,7 +129,6 @@ def plan(
     labels, and their classifiers start from the same weights.
 
     Args:
-        source: The recipe: a file, a run, the name of a shipped one, or its contents.
         biases: In short, see ``parse``; the recipe's own if None.
     """
     contents = source if isinstance(source, Contents) else read(source, overrides)

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from logging.handlers import BufferingHandler
 from pkgutil import resolve_name
 from typing import Any, TypeVar
 
@@ -26,11 +27,7 @@ def side_by_side(attempt: str, jobs: Mapping[K, Any], workers: int, ended: Calla
 
     Args:
         attempt: Function that does a job and returns what went wrong, such as "reweigh.compare.carry_out:attempt".
-        jobs: What the function gets, as JSON.
         ended: Called here as jobs end, in whatever order, with what went wrong.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C; every job under way was interrupted too, and has come to its end.
     """
     crew = Crew(attempt)
     with ThreadPoolExecutor(workers) as pool:
@@ -99,29 +96,20 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-class _Warnings(logging.Handler):
-    """Collects warnings for the process that asked."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.words: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.words.append(record.getMessage())
-
-
 def _serve() -> None:
     """Read a job from standard input, do it, and answer on standard output."""
     for each in SIGNALS:
         signal.signal(each, signal.default_int_handler)  # a shell may have had them ignored
     answers, sys.stdout = sys.stdout, sys.stderr
-    warned = _Warnings()
+    warned = BufferingHandler(sys.maxsize)  # for the process that asked
+    warned.setLevel(logging.WARNING)
     try:
         attempt, job = json.loads(sys.stdin.readline())
         threading.Thread(target=_follow_parent, daemon=True).start()
         keep_freed_memory()
         logging.getLogger("reweigh").addHandler(warned)
-        json.dump({"failure": resolve_name(attempt)(job), "warnings": warned.words}, answers)
+        failure = resolve_name(attempt)(job)
+        json.dump({"failure": failure, "warnings": [each.getMessage() for each in warned.buffer]}, answers)
     except KeyboardInterrupt:
         sys.exit(130)
 

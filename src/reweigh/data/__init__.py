@@ -1,8 +1,7 @@
 """Files, tables and arrays into one dataset type."""
 
 from reweigh.data.arrays import from_arrays
-from reweigh.data.checks import check, check_samples
-from reweigh.data.dataset import Dataset, Splits
+from reweigh.data.dataset import Dataset, Splits, check, check_samples
 from reweigh.data.findings import inspect
 from reweigh.data.inputs import Inputs
 from reweigh.data.labels.label_file import one_of_each, with_candidates

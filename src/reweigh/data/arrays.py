@@ -9,10 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import check, check_samples
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, check, check_samples
+from reweigh.data.inputs import MAX_FLOAT, MIN_FLOAT, normalize_like
 from reweigh.data.labels.class_numbers import encode
-from reweigh.data.normalize import MAX_FLOAT, MIN_FLOAT, normalize_like
 from reweigh.errors import DataError
 from reweigh.files.limits import check_archive, check_file
 

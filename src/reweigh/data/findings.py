@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import listed, plural
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, listed, plural
 from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.tables.cells import MISSING
 
@@ -33,12 +32,8 @@ class Findings:
     """Facts about a dataset; samples are given by their index in the source.
 
     Attributes:
-        duplicates: Groups of samples with identical inputs.
         conflicting: Groups of identical inputs whose labels differ, with the labels; at least one is wrong.
-        constant: Samples whose input is the same value everywhere.
         constant_features: Features that are the same in all samples, by name if there is one; not searched in images.
-        unreadable: What the reader left out, each with the reason.
-        missing: Number of missing values that were filled, by column.
     """
 
     num_samples: int
@@ -67,8 +62,7 @@ class Findings:
     @property
     def trouble(self) -> tuple[str, ...]:
         """Likely problems in words, the worst first."""
-        sentences = (self._classes(), self._inputs(), self._labels(), self._tail(), self._copies())
-        return tuple(sentence for group in sentences for sentence in group)
+        return (*self._classes(), *self._inputs(), *self._labels())
 
     def called(self, row: int) -> str:
         """The name of a sample, or its row."""
@@ -111,33 +105,27 @@ class Findings:
         return found
 
     def _labels(self) -> list[str]:
-        if not self.conflicting:
-            return []
-        first = listed(f"{self.called(row)} is {self.class_names[label]!r}" for row, label in self.conflicting[0])
-        return [
-            f"{plural(len(self.conflicting), 'input')} with several different labels ({first}): "
-            f"at least {plural(self.surely_wrong, 'label is', 'labels are')} wrong if the inputs determine the class."
-        ]
-
-    def _tail(self) -> list[str]:
-        if not LONG_TAIL <= self.imbalance_factor < float("inf"):
-            return []
-        sizes = list(zip(self.class_sizes, self.class_names, strict=True))
-        (most, largest), (least, smallest) = max(sizes, key=lambda s: s[0]), min(sizes, key=lambda s: s[0])
-        return [
-            f"A long tail: {largest!r} has {most} samples, {smallest!r} has {least}, "
-            f"a factor of {self.imbalance_factor:.3g}. "
-            "Judge by balanced accuracy; plain training neglects the small classes."
-        ]
-
-    def _copies(self) -> list[str]:
+        found = []
+        if self.conflicting:
+            first = listed(f"{self.called(row)} is {self.class_names[label]!r}" for row, label in self.conflicting[0])
+            found.append(
+                f"{plural(len(self.conflicting), 'input')} with several different labels ({first}): at least "
+                f"{plural(self.surely_wrong, 'label is', 'labels are')} wrong if the inputs determine the class."
+            )
+        if LONG_TAIL <= self.imbalance_factor < float("inf"):
+            sizes = list(zip(self.class_sizes, self.class_names, strict=True))
+            (most, largest), (least, smallest) = max(sizes, key=lambda s: s[0]), min(sizes, key=lambda s: s[0])
+            found.append(
+                f"A long tail: {largest!r} has {most} samples, {smallest!r} has {least}, a factor of "
+                f"{self.imbalance_factor:.3g}. Judge by balanced accuracy; plain training neglects the small classes."
+            )
         copies = sum(len(group) - 1 for group in self.duplicates)
-        if copies < max(2, MANY_COPIES * self.num_samples):
-            return []
-        return [
-            f"{copies} samples are exact copies of others: reweigh keeps them on one side of a split; on both sides, "
-            "they would make the score too good."
-        ]
+        if copies >= max(2, MANY_COPIES * self.num_samples):
+            found.append(
+                f"{copies} samples are exact copies of others: reweigh keeps them on one side of a split; on both "
+                "sides, they would make the score too good."
+            )
+        return found
 
     def _some(self, rows: tuple[int, ...]) -> str:
         return listed(map(self.called, rows))
@@ -160,11 +148,17 @@ def inspect(dataset: Dataset) -> Findings:
         not_finite += rows[~inputs.isfinite().all(1)].tolist()
         spans.append((inputs.amin(0), inputs.amax(0)))
 
-    origin = list(range(len(dataset))) if dataset.origin is None else dataset.origin.tolist()
+    origin = dataset.source_rows.tolist()
     labels = dataset.labels.tolist()
     copies = [rows for rows in identical.values() if len(rows) > 1]
     called = [] if dataset.reading.encoding is None else dataset.reading.encoding.feature_names
-    same = unchanging(spans) if len(dataset.shape) == 1 else ()
+    same: tuple[int, ...] = ()
+    if len(dataset.shape) == 1:
+        lowest, highest = (
+            torch.stack([low for low, _ in spans]).amin(0),
+            torch.stack([high for _, high in spans]).amax(0),
+        )
+        same = tuple((lowest == highest).nonzero().flatten().tolist())
     return Findings(
         num_samples=len(dataset),
         shape=dataset.shape,
@@ -183,13 +177,6 @@ def inspect(dataset: Dataset) -> Findings:
         missing=dict(dataset.reading.missing),
         names=dataset.reading.names,
     )
-
-
-def unchanging(spans: list[tuple[Tensor, Tensor]]) -> tuple[int, ...]:
-    """Features whose lowest value is their highest."""
-    lowest = torch.stack([low for low, _ in spans]).amin(0)
-    highest = torch.stack([high for _, high in spans]).amax(0)
-    return tuple((lowest == highest).nonzero().flatten().tolist())
 
 
 def leaks(dataset: Dataset) -> list[str]:
@@ -246,8 +233,9 @@ def in_both(train: Dataset, test: Dataset) -> list[str]:
     """How many test samples are exact copies of training samples, in words."""
     if train.shape != test.shape or train.dtype != test.dtype:
         return []
-    seen = {row.tobytes() for row in _rows(train)}
-    copies = [row for row, sample in enumerate(_rows(test)) if sample.tobytes() in seen]
+    rows, others = (part.inputs[torch.arange(len(part))].flatten(1).contiguous().numpy() for part in (train, test))
+    seen = {row.tobytes() for row in rows}
+    copies = [row for row, sample in enumerate(others) if sample.tobytes() in seen]
     if not copies:
         return []
     return [
@@ -256,19 +244,12 @@ def in_both(train: Dataset, test: Dataset) -> list[str]:
     ]
 
 
-def _rows(dataset: Dataset) -> "np.ndarray":
-    return dataset.inputs[torch.arange(len(dataset))].flatten(1).contiguous().numpy()
-
-
 def _some(dataset: Dataset) -> torch.Tensor:
     """Indices of at most MAX_TREE_ROWS labeled samples all over the dataset, of classes that a tree can learn."""
     labeled = dataset.labeled.nonzero().flatten()
     chosen = labeled[:: max(1, -(-len(labeled) // MAX_TREE_ROWS))]
-    return (
-        chosen[torch.bincount(dataset.labels[chosen])[dataset.labels[chosen]] >= MIN_TREE_CLASS_SIZE]
-        if len(chosen)
-        else chosen
-    )
+    sizes = torch.bincount(dataset.labels[chosen], minlength=1)
+    return chosen[sizes[dataset.labels[chosen]] >= MIN_TREE_CLASS_SIZE]
 
 
 def _guess(labels: np.ndarray) -> float:

@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -18,10 +19,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import raise_all
-from reweigh.data.dataset import Dataset
-from reweigh.data.inputs import Fetched, Inputs
-from reweigh.data.normalize import Standardize, StandardizeLater, standardize_like
+from reweigh.data.dataset import Dataset, raise_all
+from reweigh.data.inputs import Fetched, Inputs, Standardize, StandardizeLater, standardize_like
 from reweigh.errors import DataError, ReweighError
 from reweigh.files.row_cache import cache_root, megabytes
 
@@ -118,8 +117,7 @@ class OnDemand(Fetched):
             self._fill(batch, indices, range(len(indices)))
             return batch
         with ThreadPoolExecutor(len(shares)) as pool:
-            for _ in pool.map(lambda rows: self._fill(batch, indices, rows), shares):
-                pass
+            list(pool.map(lambda rows: self._fill(batch, indices, rows), shares))
         return batch
 
     def _fill(self, batch: Tensor, indices: Sequence[int], rows: range) -> None:
@@ -212,13 +210,14 @@ def _ended_by_its_parent(worker: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "sigwaitinfo"):  # not on macOS
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
-        threading.Thread(target=_wait_for_sigterm_of, args=(os.getppid(),), daemon=True).start()
+        parent = os.getppid()
 
+        def wait() -> None:
+            while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent:
+                pass
+            os._exit(0)
 
-def _wait_for_sigterm_of(parent: int) -> None:
-    while signal.sigwaitinfo([signal.SIGTERM]).si_pid != parent:
-        pass
-    os._exit(0)
+        threading.Thread(target=wait, daemon=True).start()
 
 
 def processors() -> int:
@@ -245,14 +244,11 @@ def some_of(inputs: Inputs) -> Tensor:
     try:
         return inputs[index]
     except DataError:  # some cannot be read, which is reported where they are needed
-        return torch.cat([rows for place in index for rows in _readable(inputs, place)])
-
-
-def _readable(inputs: Inputs, place: Tensor) -> list[Tensor]:
-    try:
-        return [inputs[place[None]]]
-    except DataError:
-        return []
+        found = []
+        for place in index.split(1):
+            with suppress(DataError):
+                found.append(inputs[place])
+        return torch.cat(found)
 
 
 def fits(length: int, shape: tuple[int, ...], dtype: torch.dtype, memory_gb: float) -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from reweigh.data.checks import listed
+from reweigh.data.dataset import listed
 from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)

@@ -1,13 +1,12 @@
 """The user's files as one object: where they are and how they are written, found out once and read once."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reweigh.data.labels.label_file import SEPARATOR
-from reweigh.data.tables.dialect import Dialect, dialect_of
-from reweigh.data.tables.frames import is_table, read_frame, tables_at
+from reweigh.data.tables.frames import Dialect, dialect_of, is_table, read_frame, tables_at
 from reweigh.data.tables.numbers import gap_option
 from reweigh.errors import DataError
 from reweigh.names import listed, suggestion
@@ -102,16 +101,9 @@ class Source:
 
     def words(self, path: Path | None = None, labels: Path | None = None) -> list[str]:
         """The options of a command that reads the data in the same way."""
-        labels = labels or self.labels
         words = ["--data", str(path or self.path)]
-        options = {
-            "label": self.label,
-            "labels": labels,
-            "sep": self.sep,
-            "encoding": self.encoding,
-            "group": self.group,
-            "votes": self.votes,
-        }
+        options = {name: getattr(self, name) for name in ("label", "labels", "sep", "encoding", "group", "votes")}
+        options["labels"] = labels or self.labels
         words += [word for name, value in options.items() if value for word in (f"--{name}", str(value))]
         words += [word for name, kind in self.columns if kind == "drop" for word in ("--drop", name)]
         words += ["--join-labels"] if self.join_labels else []
@@ -174,7 +166,7 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
     if wanted is None:
         usual = [name for name in USUAL_LABELS if name in columns]
         if not usual:
-            raise DataError(f"{what}: which column is the label? There are: {listed(columns)}. Name one", "label")
+            raise absent(None, columns, "label", what)
         for other in usual[1:]:
             pairs = set(zip(frame[usual[0]].tolist(), frame[other].tolist(), strict=True))
             if len(pairs) < len(frame) and all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True)):
@@ -183,9 +175,15 @@ def label_column(frame: "pd.DataFrame", wanted: str | None, what: str) -> str:
                 )
         return usual[0]
     if wanted not in columns:
-        hint = " With only one column, the separator is probably another one (--sep)." if len(columns) == 1 else ""
-        raise DataError(
-            f"{what}: no column {wanted!r} for the label; there are: {listed(columns)}."
-            f"{suggestion(wanted, columns)}{hint}"
-        )
+        raise absent(wanted, columns, "label", what)
     return wanted
+
+
+def absent(wanted: str | None, columns: Iterable[object], role: str, what: object) -> DataError:
+    """The error for data without the wanted column, or without one that is known to hold this."""
+    names = [str(name) for name in columns]
+    if wanted is None:
+        return DataError(f"{what}: which column is the {role}? There are: {listed(names)}. Name one", role)
+    hint = " With only one column, the separator is probably another one (--sep)." if len(names) == 1 else ""
+    near = suggestion(wanted, names)
+    return DataError(f"{what}: no column {wanted!r} for the {role}; there are: {listed(names)}.{near}{hint}")

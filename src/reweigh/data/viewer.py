@@ -33,7 +33,6 @@ class Shown(NamedTuple):
     Attributes:
         image: PNG as data URI; empty if the sample is not an image.
         values: Name and value of some columns.
-        more: Number of columns that are not shown.
     """
 
     image: str = ""
@@ -73,13 +72,11 @@ class Viewer:
 
     @cached_property
     def _label(self) -> str | None:
-        """The label column of the table."""
         source = self._dataset.reading.source
         return None if source is None or source.labels is not None else source.label_column()
 
     @cached_property
     def _folder(self) -> Path | None:
-        """The folder of image files that the names of the samples are relative to."""
         source = self._dataset.reading.source
         if source is None or not self._dataset.reading.names or not source.path.is_dir():
             return None
@@ -108,7 +105,6 @@ class Viewer:
 
     @cached_property
     def _columns(self) -> list[str]:
-        """Columns of the table that training used."""
         encoding = self._dataset.reading.encoding
         assert self._frame is not None
         return [column.name for column in encoding.columns if column.name in self._frame]
@@ -170,12 +166,12 @@ class Viewer:
 
     def png(self, index: int, side: int) -> bytes:
         """The same as a PNG file."""
-        return _png(self.picture(index, side))
+        return _file(self.picture(index, side), "PNG")
 
     def jpeg(self, index: int, side: int) -> bytes:
         """The same in few bytes: a JPEG file, or a PNG where that would blur it or lose what is transparent."""
         image = self.picture(index, side)
-        return _png(image) if image.mode == "RGBA" or max(image.size) <= CARD_PIXELS else _file(image, "JPEG")
+        return _file(image, "PNG" if image.mode == "RGBA" or max(image.size) <= CARD_PIXELS else "JPEG")
 
     def card(self, index: int, given: int = -1, suggested: int = -1) -> Shown:
         """As much of a sample as fits on a small card; see ``values``."""
@@ -186,7 +182,7 @@ class Viewer:
             if (times := CARD_PIXELS // max(image.size)) > 1:  # tiny images stay sharp when the browser enlarges them
                 image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
             image = image.quantize(CARD_COLORS) if image.mode == "RGB" else image
-            return Shown("data:image/png;base64," + base64.b64encode(_png(image, optimize=True)).decode())
+            return Shown("data:image/png;base64," + base64.b64encode(_file(image, "PNG", optimize=True)).decode())
         values, most = self.values(index, given, suggested), CARD_LETTERS
         short = [(name, text if len(text) <= most else text[: most - 1] + "…") for name, text in values[:CARD_VALUES]]
         return Shown(values=short, more=max(len(values) - CARD_VALUES, 0))
@@ -208,11 +204,7 @@ def cell(value: object) -> str:
 
 
 def as_image(image: np.ndarray, side: int) -> "Image":
-    """Raw inputs as an image of at most ``side`` pixels.
-
-    Args:
-        image: Shape (C, H, W), bytes or floats of any range; three channels are colors, otherwise the first is shown.
-    """
+    """Raw inputs as an image of at most ``side`` pixels."""
     from PIL import Image  # comes with matplotlib
 
     if image.dtype != np.uint8:
@@ -222,10 +214,6 @@ def as_image(image: np.ndarray, side: int) -> "Image":
     drawn = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0) if image.shape[0] == 3 else image[0]))
     drawn.thumbnail((side, side))
     return drawn
-
-
-def _png(image: "Image", optimize: bool = False) -> bytes:
-    return _file(image, "PNG", optimize=optimize)
 
 
 def _file(image: "Image", format: str, **options: Any) -> bytes:

@@ -13,8 +13,7 @@ from torch import Tensor
 
 from reweigh.data import Inputs
 from reweigh.data.arrays import as_tensor, channels_first, precision_mistake
-from reweigh.data.inputs import SparseRows
-from reweigh.data.normalize import as_float, normalize_like, scale_like
+from reweigh.data.inputs import SparseRows, as_float, normalize_like, scale_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB, standardize_by_some
 from reweigh.data.readers.image_files import Header, check_pillow, suffixes
 from reweigh.data.readers.images import Image, Skipped, headers_of, read_pixels

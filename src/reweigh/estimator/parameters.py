@@ -16,9 +16,8 @@ from reweigh.methods import find
 from reweigh.models.ensemble import strongest
 from reweigh.models.foreign import checked
 from reweigh.plan import Plan
-from reweigh.plan.check import examine
+from reweigh.plan.check import Mistake, examine, raise_all, shown
 from reweigh.plan.choose import Facts, better, chosen
-from reweigh.plan.mistakes import Mistake, raise_all, shown
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from reweigh.core.sparse import CandidateSets, at_once
 from reweigh.data import one_of_each
-from reweigh.data.checks import candidate_mistakes, raise_all
+from reweigh.data.dataset import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known
 from reweigh.errors import DataError
 from reweigh.issues.labelers import first_consensus

@@ -11,8 +11,8 @@ from reweigh.data.inputs import is_image
 from reweigh.data.tables.encoding import TextAs
 from reweigh.errors import DataError
 from reweigh.features import foreign
+from reweigh.features.foreign import TextNetwork
 from reweigh.features.network import Network, efficientnet_lite0
-from reweigh.features.text_network import TextNetwork
 from reweigh.names import lookup
 
 
@@ -21,20 +21,12 @@ def none(input_shape: tuple[int, ...]) -> None:
 
 
 def tfidf(input_shape: tuple[int, ...]) -> None:
-    """TF-IDF of the words of a text column, the default for tables; no frozen network.
-
-    Raises:
-        DataError: The samples are images.
-    """
+    """TF-IDF of the words of a text column, the default for tables; no frozen network."""
     _check_table("tfidf", input_shape)
 
 
 def wordllama(input_shape: tuple[int, ...]) -> None:
-    """TF-IDF and mean token vector of a text column; works offline, needs the extra ``wordllama``.
-
-    Raises:
-        DataError: The samples are images.
-    """
+    """TF-IDF and mean token vector of a text column; works offline, needs the extra ``wordllama``."""
     _check_table("wordllama", input_shape)
 
 
@@ -71,11 +63,5 @@ def find(name: str, trust_code: bool = False) -> Callable[..., Network | TextNet
 def build(
     name: str, input_shape: tuple[int, ...], *, trust_code: bool = False, **options: Any
 ) -> Network | TextNetwork | None:
-    """The network of that name with its weights; None for "none".
-
-    Raises:
-        RecipeError: Unknown network.
-        ModelError: The network or its weights are not available, or it does not accept such samples.
-        DataError: The samples are not images.
-    """
+    """The network of that name with its weights; None for "none"."""
     return find(name, trust_code)(input_shape, **options)

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,14 +12,13 @@ import torch
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.checks import at_rows
-from reweigh.data.inputs import Fetched
-from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.dataset import at_rows
+from reweigh.data.inputs import Fetched, Standardize, standardize_like
 from reweigh.data.on_demand import fits
 from reweigh.data.tables.text import TextRows
 from reweigh.errors import DataError
+from reweigh.features.foreign import TextNetwork, Texts
 from reweigh.features.network import Network
-from reweigh.features.text_network import TextNetwork, Texts
 from reweigh.files.row_cache import RowCache, digest, mapped
 from reweigh.names import plural
 from reweigh.threads import threads
@@ -75,11 +73,6 @@ class StoredRows(Fetched):
         return rows
 
 
-def find(store: RowCache, digests: Sequence[bytes]) -> StoredRows:
-    """The rows of samples in a cache, each sample by its digest."""
-    return StoredRows(store.width, *store.find(digests))
-
-
 def joined(shares: Sequence[Tensor | StoredRows]) -> Tensor | StoredRows:
     """The rows of several shares of the samples one after another."""
     if len(shares) == 1:
@@ -108,7 +101,6 @@ class Extracted(NamedTuple):
 
     Attributes:
         rows: Shape (N, width) float32; a row of a sample that cannot be read is NaN.
-        unreadable: Why samples cannot be read, by index.
     """
 
     rows: Tensor | StoredRows
@@ -126,17 +118,14 @@ def extract(
     """The features of every sample.
 
     Args:
-        cache: Whether to read and store features on disk, by content and network.
         memory_gb: Gigabytes that the features may take in memory; more stay in the cache, if there is one, and are
             read from there.
-
-    Raises:
-        DataError: The network gives NaN or infinity; says for which samples.
-        StorageError: The cache does not fit on the disk; said before anything is computed.
     """
     store = RowCache(network.key(), network.width) if cache else None
     digests = list(digests_of(inputs)) if store else []
-    rows = find(store, digests) if store else torch.full((len(inputs), network.width), torch.nan)
+    rows = (
+        StoredRows(store.width, *store.find(digests)) if store else torch.full((len(inputs), network.width), torch.nan)
+    )
     todo = torch.arange(len(inputs)) if isinstance(rows, Tensor) else rows.missing.nonzero().flatten()
     if store and len(todo):
         store.reserve(len(todo))
@@ -144,7 +133,9 @@ def extract(
     wrong: list[int] = []
     wait: list[tuple[Tensor, Tensor]] = []
     batches = todo.split(SAMPLES_PER_READ) if len(todo) else ()
-    with evaluating(network, device):
+    module, training = network.module, network.module.training
+    module.to(device).eval()
+    try:
         for done, (index, some, broken) in enumerate(computed(inputs, network, batches, device), start=1):
             unreadable |= broken
             finite = some.isfinite().all(1)
@@ -155,14 +146,19 @@ def extract(
                 wait.append((index[finite], some[finite]))
                 if done == len(batches) or sum(len(index) for index, _ in wait) >= ROWS_PER_STORE:
                     assert store is not None
-                    keep(store, digests, rows, wait)
+                    places, values = (torch.cat(parts) for parts in zip(*wait, strict=True))
+                    if len(places):
+                        rows.add(places, store.add([digests[place] for place in places.tolist()], values))
                     wait = []
             if count:
                 count(min(done * SAMPLES_PER_READ, len(todo)), len(todo))
+    finally:
+        module.train(training)
     if wrong:
+        shown = f"such as {inputs.texts[wrong[0]][:MAX_SHOWN_CHARS]!r}" if isinstance(inputs, Texts) else at_rows(wrong)
         raise DataError(
-            f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {which(inputs, wrong)}; "
-            "check the weights of the network, and these samples"
+            f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {shown}; check the "
+            "weights of the network, and these samples"
         )
     if isinstance(rows, StoredRows) and fits(len(rows), (rows.width,), torch.float32, memory_gb):
         rows = rows.in_memory()
@@ -171,23 +167,7 @@ def extract(
 
 def stored(inputs: Inputs, network: Network) -> StoredRows:
     """The features that an earlier call stored on disk; NaN for a sample without any."""
-    return find(RowCache(network.key(), network.width), list(digests_of(inputs)))
-
-
-def keep(
-    store: RowCache, digests: Sequence[bytes], rows: StoredRows, computed: Sequence[tuple[Tensor, Tensor]]
-) -> None:
-    """Store what was computed for the samples at some indices."""
-    index, some = (torch.cat(parts) for parts in zip(*computed, strict=True))
-    if len(index):
-        rows.add(index, store.add([digests[place] for place in index.tolist()], some))
-
-
-def which(inputs: Inputs | Texts, index: list[int]) -> str:
-    """Samples in words: the beginning of each text, otherwise their rows."""
-    if isinstance(inputs, Texts):
-        return f"such as {inputs.texts[index[0]][:MAX_SHOWN_CHARS]!r}"
-    return at_rows(index)
+    return StoredRows(network.width, *RowCache(network.key(), network.width).find(list(digests_of(inputs))))
 
 
 def computed(
@@ -251,18 +231,6 @@ def digests_of(inputs: Inputs | Texts) -> Iterator[bytes]:
         form = f"{some.dtype} {tuple(some.shape[1:])}".encode()
         for sample in some.flatten(1).view(torch.uint8).numpy():
             yield digest(form, sample.data)
-
-
-@contextmanager
-def evaluating(network: Network | TextNetwork, device: torch.device | str) -> Iterator[None]:
-    """Inside, the network is on the device and in evaluation mode; afterward in the mode before."""
-    module = network.module
-    training = module.training
-    module.to(device).eval()
-    try:
-        yield
-    finally:
-        module.train(training)
 
 
 def encoded(

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from reweigh.data import Inputs
-from reweigh.data.copies import first_of, nearest
+from reweigh.data.splits import first_of, nearest
 
 log = logging.getLogger(__name__)
 MIN_SAMPLES = 50  # samples; among fewer, neighbors mean nothing
@@ -55,9 +55,6 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     neighbors: a fixed distance would find too many where samples are dense. An outlier is far from its k-th neighbor,
     where k is, say, a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they
     would vouch for each other.
-
-    Returns:
-        None if there are too few samples, or too many.
     """
     if not MIN_SAMPLES <= len(rows) <= MAX_SAMPLES:
         if len(rows) > MAX_SAMPLES:

@@ -13,15 +13,14 @@ import torch.nn.functional as F
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from reweigh.data.inputs import is_image
-from reweigh.data.normalize import as_float
+from reweigh.data.inputs import as_float, is_image
 from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
 from reweigh.transforms import Compose, Flip, strong
 
 Resize = Literal["crop", "pad"]
-PIXELS = (
+PIXELS_AT_ONCE = (
     150_000  # that pass the network at once on a CPU: more do not fit into its cache, which costs half of the speed
 )
 PREPARATION_VERSION = 2  # version of how images are resized; another one has another cache
@@ -33,7 +32,6 @@ class Network:
     """A frozen network.
 
     Attributes:
-        name: Name in messages, and of its cache.
         module: Normalized images (n, 3, size, size) to features (n, width), in evaluation mode.
         size: Side in pixels that images are resized to; None takes them as they are.
         mean: What is subtracted from pixels in [0, 1], one number per channel; empty for nothing.
@@ -56,7 +54,7 @@ class Network:
         together = len(images)
         if torch.device(device).type == "cpu":
             pixels = torch.Size(images.shape[2:]).numel() if self.size is None else self.size**2
-            together = max(1, PIXELS // max(1, pixels))
+            together = max(1, PIXELS_AT_ONCE // max(1, pixels))
         return torch.cat([self(seen(part, self.view).to(device)) for part in images.split(together)])
 
     def __call__(self, images: Tensor) -> Tensor:
@@ -94,7 +92,10 @@ class Network:
 def key_of(name: str, module: nn.Module, about: str) -> str:
     """A name that changes with the architecture and the weights of a module, and with what else is said about it."""
     found = hashlib.blake2b(digest_size=6)
-    for text in (repr(module), _source(module), about):
+    code = ""  # of the module's own class, so that another forward has another cache
+    with suppress(OSError, TypeError):
+        code = inspect.getsource(type(module))
+    for text in (repr(module), code, about):
         found.update(text.encode())
     for part, tensor in module.state_dict().items():
         if isinstance(tensor, Tensor):
@@ -151,13 +152,6 @@ def check_images(name: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def _source(module: nn.Module) -> str:
-    """The code of the module's own class, so that another forward has another cache."""
-    with suppress(OSError, TypeError):
-        return inspect.getsource(type(module))
-    return ""
-
-
 FIRST_DISTORTED = 2  # number of the first view that is distorted
 MAGNITUDE = 10  # of 30, as FixMatch and its relatives have by default
 _one_at_a_time = Lock()  # distortions draw from torch's global generator
@@ -196,20 +190,12 @@ def efficientnet_lite0(
     Args:
         size: Side in pixels that images are resized to; by default 224, and for small images three times their side.
         resize: Whether to crop what is not square, or to pad it.
-
-    Raises:
-        DataError: The samples are not images.
-        ModelError: The weights are not available.
     """
     check_images("efficientnet-lite0", input_shape)
-    side = size or side_for(min(input_shape[1:]))
+    usual = STRIDE * ceil(MAX_ENLARGEMENT * min(input_shape[1:]) / STRIDE)
+    side = size or min(SIZE, max(MIN_SIDE, usual))
     network = imagenet()
     network.classifier = nn.Identity()
     module = fused(network)
     module.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue] (torch does not declare it)
     return Network("efficientnet-lite0", module, WIDTH, side, (MEAN,) * 3, (STD,) * 3, resize)
-
-
-def side_for(side: int) -> int:
-    """The side in pixels that images of this short side are resized to."""
-    return min(SIZE, max(MIN_SIDE, STRIDE * ceil(MAX_ENLARGEMENT * side / STRIDE)))

@@ -24,11 +24,6 @@ def is_formula(cell: Any) -> bool:
     return False
 
 
-def count_formulas(rows: Iterable[Sequence[Any]]) -> int:
-    """Number of cells that a spreadsheet would take for formulas."""
-    return sum(is_formula(cell) for row in rows for cell in row)
-
-
 def to_csv(rows: Sequence[Sequence[Any]], path: Path, spreadsheet_safe: bool = False) -> str:
     """Rows as CSV; formulas are written as text on request, otherwise unchanged and with a warning."""
     text = io.StringIO()
@@ -42,7 +37,7 @@ def to_csv(rows: Sequence[Sequence[Any]], path: Path, spreadsheet_safe: bool = F
 
 def warn_of_formulas(rows: Iterable[Sequence[Any]], path: Path) -> None:
     """Log a warning if a spreadsheet would run some cells."""
-    if found := count_formulas(rows):
+    if found := sum(is_formula(cell) for row in rows for cell in row):
         log.warning(
             "%s: %d cells begin with =, +, - or @, and a spreadsheet would run them as formulas; --spreadsheet-safe "
             "writes them as text",

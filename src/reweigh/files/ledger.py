@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from reweigh.errors import DataError
 from reweigh.files.limits import check_file
-from reweigh.files.seals import checksum
-from reweigh.files.whole import NO_LINK, writing
+from reweigh.files.whole import NO_LINK, checksum, writing
 
 try:
     import fcntl
@@ -32,11 +31,7 @@ class Place(NamedTuple):
 
 
 def append(path: Path, *records: Mapping[str, Any]) -> None:
-    """Add records, or leave the file as it was.
-
-    Raises:
-        StorageError: It cannot be written, or the file is a link; the message names the folder and the remedy.
-    """
+    """Add records, or leave the file as it was."""
     data = "".join(f"{_line(record)}\n" for record in records).encode()
     with writing(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | NO_LINK, 0o644)
@@ -57,12 +52,7 @@ def append(path: Path, *records: Mapping[str, Any]) -> None:
 
 
 def read(path: Path, since: Place = Place()) -> tuple[list[dict[str, Any]], Place]:  # noqa: B008 (immutable)
-    """The records from a place on, and where the last one ends; a line that is not finished does not count.
-
-    Raises:
-        DataError: A line is damaged, or the file is too large, or is not a file.
-        OSError: It cannot be read.
-    """
+    """The records from a place on, and where the last one ends; a line that is not finished does not count."""
     check_file(path, "results")
     if not path.is_file():
         return [], Place()

@@ -8,10 +8,10 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from reweigh.errors import DataError
 
@@ -28,9 +28,9 @@ LIMITS = {
     "json": Limit(256_000_000, "bytes"),
     "results": Limit(8_000_000_000, "bytes"),  # a table or the tensors of a run
     "header": Limit(100_000_000, "bytes"),  # of a safetensors file; the limit of its own library
-    "expanded": Limit(4_000_000_000, "bytes"),  # a compressed file that grows more than RATIO times
+    "expanded": Limit(4_000_000_000, "bytes"),  # a compressed file that grows more than MAX_EXPANSION times
     "cells": Limit(4_000_000_000, "cells"),  # of a Parquet file
-    "workbook": Limit(500_000_000, "bytes"),  # of an .xlsx file that grows more than RATIO times
+    "workbook": Limit(500_000_000, "bytes"),  # of an .xlsx file that grows more than MAX_EXPANSION times
     "grid": Limit(50_000_000, "cells"),  # of a worksheet, nearly all of them empty
     "line": Limit(8_000_000, "bytes"),  # of a table
     "columns": Limit(100_000, "columns"),
@@ -38,9 +38,9 @@ LIMITS = {
     "pixels": Limit(178_956_970, "pixels"),  # of an image; Pillow's own limit
 }
 COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
-RATIO = 100  # honest data rarely shrink to less than a hundredth
+MAX_EXPANSION = 100  # honest data rarely shrink to less than a hundredth
 CELL = re.compile(rb'<c [^>]{0,200}?\br="([A-Z]{1,3})(\d{1,7})"')  # of a worksheet
-CHUNK = 1 << 22
+CHUNK_BYTES = 1 << 22
 
 
 def limit(name: str) -> int:
@@ -82,7 +82,7 @@ def check_file(path: Path, name: str | None = None) -> None:
 
 def check_expanded(path: Path, expanded: int, name: str = "expanded") -> None:
     """Refuse a compressed file that would grow out of all proportion."""
-    if expanded > RATIO * path.stat().st_size:
+    if expanded > MAX_EXPANSION * path.stat().st_size:
         check_amount(name, expanded, path, "a compressed file with contents")
 
 
@@ -100,21 +100,10 @@ def check_archive(path: Path) -> None:
 
 
 def check_table(path: Path) -> None:
-    """Refuse a table that is not a file, or whose reading would take too much memory.
-
-    Raises:
-        DataError: With the limit, and how to raise it.
-        OSError: There is no such file.
-    """
+    """Refuse a table that is not a file, or whose reading would take too much memory."""
     check_file(path)
-    if path.suffix == ".parquet":
-        check_parquet(path)
-    elif path.suffix == ".xlsx":
-        check_workbook(path)
-    elif path.suffix in (".feather", ".arrow"):
-        check_feather(path)
-    else:
-        check_lines(path)
+    checks = {".parquet": check_parquet, ".xlsx": check_workbook, ".feather": check_feather, ".arrow": check_feather}
+    checks.get(path.suffix, check_lines)(path)
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -170,28 +159,18 @@ def check_feather(path: Path) -> None:
         expanded = 0
         try:
             with memory_map(str(path)) as file:
-                batches = _of_feather(ipc.open_file(file)) if path.suffix == ".feather" else ipc.open_stream(file)
-                for batch in batches:
+                feather = ipc.open_file(file) if path.suffix == ".feather" else None
+                several = feather and (feather.get_batch(number) for number in range(feather.num_record_batches))
+                for batch in several or ipc.open_stream(file):
                     expanded += batch.nbytes
                     check_expanded(path, expanded)
-                    if wrong := _contradiction(batch):
-                        raise DataError(f"{path}: cannot be read as a table ({wrong}); write the file again")
+                    try:
+                        batch.validate(full=True)
+                    except ValueError as error:
+                        wrong = str(error).splitlines()[0]
+                        raise DataError(f"{path}: cannot be read as a table ({wrong}); write the file again") from error
         except (ArrowException, OSError):
             return
-
-
-def _of_feather(file: Any) -> Iterator[Any]:
-    for number in range(file.num_record_batches):
-        yield file.get_batch(number)
-
-
-def _contradiction(batch: Any) -> str:
-    """What is wrong with the buffers of a batch of rows; empty if nothing is."""
-    try:
-        batch.validate(full=True)
-    except ValueError as error:
-        return str(error).splitlines()[0]
-    return ""
 
 
 def check_workbook(path: Path) -> None:
@@ -203,7 +182,7 @@ def check_workbook(path: Path) -> None:
                 if name.startswith("xl/worksheets/"):
                     with archive.open(name) as sheet:
                         filled, rows, columns = _extent(sheet)
-                    if rows * columns > RATIO * filled:
+                    if rows * columns > MAX_EXPANSION * filled:
                         check_amount(
                             "grid", rows * columns, path, f"a worksheet with {filled:,} filled cells in a grid"
                         )
@@ -216,9 +195,9 @@ def check_workbook(path: Path) -> None:
 def _extent(sheet: IO[bytes]) -> tuple[int, int, int]:
     """Number of cells in the XML of a worksheet, its last row and its last column."""
     filled, last, names, text = 0, 0, set[bytes](), b""
-    while chunk := sheet.read(CHUNK):
+    while chunk := sheet.read(CHUNK_BYTES):
         text += chunk
-        end = text.rfind(b"<") if len(chunk) == CHUNK else len(text)  # a tag may go on in the next chunk
+        end = text.rfind(b"<") if len(chunk) == CHUNK_BYTES else len(text)  # a tag may go on in the next chunk
         found = CELL.findall(text[:end])
         text = text[end:][:1000]
         filled += len(found)

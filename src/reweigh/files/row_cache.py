@@ -24,13 +24,13 @@ log = logging.getLogger(__name__)
 KIND = "reweigh features"
 VERSION = "1"
 SUFFIX = ".safetensors"
-DIGEST = 16  # bytes
-SPARE = 1.1  # times the size of the rows that must be free
+DIGEST_BYTES = 16  # bytes
+SPARE_ROOM = 1.1  # times the size of the rows that must be free
 
 
 def digest(*content: bytes | memoryview) -> bytes:
     """The key of a row: the same content gives the same digest."""
-    found = hashlib.blake2b(digest_size=DIGEST)
+    found = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for part in content:
         found.update(part)
     return found.digest()
@@ -84,26 +84,18 @@ class RowCache:
         return places[:, 0] < 0
 
     def add(self, digests: Sequence[bytes], rows: Tensor) -> Path:
-        """Store rows in a new part, and return it.
-
-        Raises:
-            StorageError: They cannot be written.
-        """
+        """Store rows in a new part, and return it."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-        names = torch.frombuffer(bytearray(b"".join(digests)), dtype=torch.uint8).view(-1, DIGEST)
+        names = torch.frombuffer(bytearray(b"".join(digests)), dtype=torch.uint8).view(-1, DIGEST_BYTES)
         content = pack({"digests": names, "rows": rows.float().contiguous()}, {"kind": KIND, "version": VERSION})
         path = self.folder / f"{digest(*digests).hex()}{SUFFIX}"
         write_whole(path, content)
         return path
 
     def reserve(self, rows: int) -> None:
-        """Check that this many more rows fit on the disk.
-
-        Raises:
-            StorageError: They do not; says how much is needed.
-        """
-        needed = int(rows * (4 * self.width + DIGEST) * SPARE)
+        """Check that this many more rows fit on the disk."""
+        needed = int(rows * (4 * self.width + DIGEST_BYTES) * SPARE_ROOM)
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             free = shutil.disk_usage(self.folder).free
@@ -115,7 +107,6 @@ class RowCache:
             )
 
     def _names(self, path: Path) -> list[bytes]:
-        """The digests in a part; none if it is damaged."""
         try:
             tensors, about = read(path)
             names, rows = tensors["digests"], tensors["rows"]
@@ -127,7 +118,7 @@ class RowCache:
                 path.unlink()
             return []
         content = names.numpy().tobytes()
-        return [content[start : start + DIGEST] for start in range(0, len(content), DIGEST)]
+        return [content[start : start + DIGEST_BYTES] for start in range(0, len(content), DIGEST_BYTES)]
 
 
 def mapped(part: Path) -> Tensor:

@@ -16,18 +16,14 @@ from torch import Tensor
 
 from reweigh.errors import DataError
 from reweigh.files.limits import check_amount
-from reweigh.files.seals import read_bytes
+from reweigh.files.whole import read_bytes
 
 KEY = "checksum"
 META = "__metadata__"
 
 
 def pack(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
-    """The content of a file.
-
-    Args:
-        tensors: On the CPU, contiguous, none sharing storage with another.
-    """
+    """The content of a file."""
     from safetensors.torch import save
 
     header, numbers = _split(save(dict(tensors), dict(metadata)))
@@ -78,11 +74,7 @@ def unpack(data: bytes, what: object, sealed: bool = True) -> tuple[dict[str, Te
 
 
 def read(path: str | Path, sealed: bool = True) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and metadata of a file; see ``unpack``.
-
-    Raises:
-        DataError: There is no such file, or one that cannot be trusted.
-    """
+    """Tensors and metadata of a file; see ``unpack``."""
     try:
         data = read_bytes(path)
     except OSError as error:

@@ -1,12 +1,19 @@
-"""Write a file completely or not at all."""
+"""Files that are complete or absent, carry checksums, and have one writer at a time."""
 
 import errno
+import hashlib
+import json
+import logging
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from reweigh.errors import StorageError
+from reweigh.errors import DataError, ModelError, StorageError
+from reweigh.files.limits import check_file
 
 REMEDIES = {
     errno.ENOSPC: "make room on the disk, or choose another folder, and try again",
@@ -34,9 +41,6 @@ def write_whole(path: str | Path, data: bytes | str, keep: Path | None = None) -
     Args:
         keep: What the old file is renamed to, once the new one is complete. A process that is killed between the two
             renames leaves this one alone.
-
-    Raises:
-        StorageError: The file cannot be written; the message names the folder and the remedy. The old file remains.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -49,7 +53,13 @@ def write_whole(path: str | Path, data: bytes | str, keep: Path | None = None) -
                 os.fsync(file.fileno())
             if keep is not None and path.exists():
                 os.replace(path, keep)
-            _rename(temporary, path, keep)
+            try:
+                os.replace(temporary, path)
+            except OSError:
+                if keep is not None and not path.exists():  # put the old one back
+                    with suppress(OSError):
+                        os.replace(keep, path)
+                raise
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
@@ -63,11 +73,7 @@ def write_whole(path: str | Path, data: bytes | str, keep: Path | None = None) -
 
 
 def append_line(path: Path, line: str) -> None:
-    """Add a line to a text file.
-
-    Raises:
-        StorageError: The line cannot be written, or the file is a link; the message names the folder and the remedy.
-    """
+    """Add a line to a text file."""
 
     def opener(name: str, flags: int) -> int:
         return os.open(name, flags | NO_LINK, 0o666)
@@ -91,11 +97,238 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _rename(temporary: Path, path: Path, keep: Path | None) -> None:
+try:
+    import fcntl
+except ImportError:  # not a POSIX system
+    fcntl = None
+
+LOCK_NAME = ".lock"
+log = logging.getLogger(__name__)
+
+
+class Owner(NamedTuple):
+    """A process.
+
+    Attributes:
+        born: When it started, as the system counts; the number of a process is used again after its end.
+    """
+
+    pid: int
+    host: str
+    born: str
+
+    @classmethod
+    def current(cls) -> "Owner":
+        return cls(os.getpid(), socket.gethostname(), _born(os.getpid()))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it may still be running; a process of another host may."""
+        if self.host != socket.gethostname():
+            return True
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except (OSError, OverflowError):  # it exists, but belongs to somebody else
+            pass
+        return self.born == _born(self.pid)
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host}"
+
+
+def owner(folder: Path) -> Owner | None:
+    """The process that is writing in a folder; None if there is none, or it has ended."""
+    found = _read(folder / LOCK_NAME)
+    return found if found is not None and found.alive else None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from writing in a folder.
+
+    The kernel holds the lock, on most network file systems too, and frees it when the process ends, however it ends.
+    Where the file system has no locks, the file says who is writing: a dead process of this host is recognized.
+    """
+    path = folder / LOCK_NAME
+    with writing(path):
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = _open(path, folder)
     try:
-        os.replace(temporary, path)
-    except OSError:
-        if keep is not None and not path.exists():  # put the old one back
-            with suppress(OSError):
-                os.replace(keep, path)
+        with writing(path):
+            os.ftruncate(descriptor, 0)
+            os.write(descriptor, json.dumps(Owner.current()._asdict()).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            os.ftruncate(descriptor, 0)  # a folder that was moved keeps the file
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):  # not that of a folder put in its place
+                path.unlink()
+        os.close(descriptor)
+
+
+def _open(path: Path, folder: Path) -> int:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o644)
+        try:
+            kernel = _hold(descriptor)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise _taken(folder, _read(path)) from None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                break
+        os.close(descriptor)  # its owner has just ended, and removed it
+    before = _read(path)
+    if before is not None and not kernel and before != Owner.current() and before.alive:
+        os.close(descriptor)
+        raise _taken(folder, before)
+    if before is not None:
+        log.info("%s: %s was writing here and is gone; continuing", folder, before)
+    return descriptor
+
+
+def _hold(descriptor: int) -> bool:
+    """Take the lock; whether the file system has locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
         raise
+    except OSError as error:
+        if error.errno in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL):
+            return False
+        raise
+    return True
+
+
+def _taken(folder: Path, by: Owner | None) -> DataError:
+    where = by or "another process"
+    return DataError(
+        f"{folder}: {where} is writing here; wait for it, stop it, or choose another folder. "
+        f"If that process no longer exists, delete {folder / LOCK_NAME}"
+    )
+
+
+def _read(path: Path) -> Owner | None:
+    with suppress(OSError, ValueError, TypeError, RecursionError):
+        if path.is_file() and path.stat().st_size < 1000:
+            found = Owner(**json.loads(path.read_bytes()))
+            if isinstance(found.pid, int) and found.pid > 0 and isinstance(found.host, str):
+                return found
+    return None
+
+
+def _born(pid: int) -> str:
+    """When a process started; empty if the system does not provide it."""
+    with suppress(OSError, IndexError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    return ""
+
+
+SUMS_NAME = "SHA256SUMS"
+OWN = "# of the lines above: "
+
+
+def seal(folder: Path, files: Iterable[Path]) -> None:
+    """Write the checksums of those files of a folder that exist; earlier checksums are removed."""
+    names = sorted(file.name for file in files if file.is_file())
+    write_whole(folder / SUMS_NAME, _lines({name: checksum((folder / name).read_bytes()) for name in names}))
+
+
+def unseal(folder: Path, files: Iterable[Path]) -> None:
+    """Remove the checksums of files that are about to be written again."""
+    going = {file.name for file in files}
+    if (found := sums(folder)) and going & found.keys():
+        write_whole(folder / SUMS_NAME, _lines({name: its for name, its in found.items() if name not in going}))
+
+
+def sums(folder: Path) -> dict[str, str]:
+    """The checksum of each sealed file of a folder; empty if nothing is sealed there."""
+    path = folder / SUMS_NAME
+    check_file(path, "json")
+    if not path.is_file():
+        return {}
+    data = path.read_bytes()
+    lines = data.decode("utf-8", "replace").split("\n")
+    found = {name: its for its, _, name in (line.partition("  ") for line in lines) if name}
+    if _lines(found) != data:
+        raise DataError(
+            f"{path}: the list of checksums is damaged; restore it from a copy, or delete it to read the files of this "
+            "folder unchecked"
+        )
+    return found
+
+
+def read_bytes(path: str | Path, limit: str = "results") -> bytes:
+    """The content of a file, which must be the one that was sealed if its folder has checksums."""
+    path = Path(path)
+    check_file(path, limit)
+    data = path.read_bytes()
+    expected = sums(path.parent).get(path.name)
+    if expected is not None and expected != checksum(data):
+        raise DataError(
+            f"{path}: damaged or changed since it was written (its checksum is not the one in {SUMS_NAME}); restore it "
+            f"from a copy. If you changed it on purpose, delete {path.parent / SUMS_NAME}"
+        )
+    return data
+
+
+def read_text(path: str | Path, limit: str = "json") -> str:
+    """The same as text."""
+    try:
+        return read_bytes(path, limit).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: not UTF-8 text ({error})") from error
+
+
+def read_json(path: str | Path) -> dict[str, Any]:
+    """The object in a JSON file."""
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}: not a JSON file ({error})") from error
+    if not isinstance(found, dict):
+        raise DataError(f"{path}: holds {type(found).__name__}, should be a JSON object; did the run write it?")
+    return found
+
+
+def pinned(what: str, package: str, files: Mapping[str, str], extra: str) -> list[bytes]:
+    """The contents of data files of another installed package, read without running its code.
+
+    Args:
+        files: SHA-256 of each file, by its path in the package.
+    """
+    project = package.replace("_", "-")
+    again = f"install it again: pip install --force-reinstall {project}"
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModelError(
+            f"{what}: its files are in the package {project}, which is not installed; install it: "
+            f"pip install 'reweigh[{extra}]'"
+        )
+    contents = []
+    for name, known in files.items():
+        file = Path(spec.origin).parent / name
+        try:
+            content = file.read_bytes()
+        except OSError as error:
+            raise ModelError(f"{what}: {file} cannot be read ({error.strerror}); {again}") from error
+        if checksum(content) != known:
+            raise ModelError(f"{what}: {file} is damaged or another version (its checksum is wrong); {again}")
+        contents.append(content)
+    return contents
+
+
+def checksum(data: bytes) -> str:
+    """SHA-256 in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _lines(found: dict[str, str]) -> bytes:
+    text = "".join(f"{its}  {name}\n" for name, its in sorted(found.items()))
+    return f"{text}{OWN}{checksum(text.encode())}\n".encode()

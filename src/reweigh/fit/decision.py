@@ -16,8 +16,7 @@ from reweigh.issues.stock import label_rows, take_stock_unseen
 from reweigh.losses import BALANCING
 from reweigh.names import listed, plural, suggestion
 from reweigh.plan import Plan
-from reweigh.plan.schema import NAMED_SHARES
-from reweigh.plan.tables import method_named
+from reweigh.plan.plan import NAMED_SHARES, method_named
 
 MIN_LABELS = 40  # fewer held-out labels cannot calibrate
 MAX_CELLS = 4_000_000  # samples times classes; of more, some samples are left out

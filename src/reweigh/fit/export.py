@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from reweigh import __version__
 from reweigh.errors import ModelError
+from reweigh.features.foreign import TextNetwork
 from reweigh.features.network import Network
-from reweigh.features.text_network import TextNetwork
 from reweigh.files.tensors import pack
 from reweigh.fit.decision import Decision
 from reweigh.fit.run_folder import TrainedModel
 from reweigh.models.ensemble import Ensemble
-from reweigh.plan.toml import inline, plain
+from reweigh.plan.edit import inline, plain
 from reweigh.training.checkpoint import plain_tensor
 
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from reweigh.core.shards import whole
 from reweigh.data import Dataset, with_label
-from reweigh.data.copies import groups_of, joined, near_copies
+from reweigh.data.splits import groups_of, joined, near_copies
 from reweigh.fit.decision import Decision, after_training, before_training
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
@@ -26,7 +26,7 @@ from reweigh.issues.true_labels import correction, on_true_labels
 from reweigh.issues.verdict import Finding
 from reweigh.issues.votes import Votes
 from reweigh.plan import Plan
-from reweigh.plan.tables import method_named
+from reweigh.plan.plan import method_named
 from reweigh.threads import one_at_a_time, threads
 from reweigh.training import Observer, Result, Run, labels_of, processes
 

@@ -10,18 +10,16 @@ from torch import Tensor, nn
 
 from reweigh import features
 from reweigh.data import Dataset, Inputs
-from reweigh.data.inputs import Rows, rows_of
-from reweigh.data.normalize import Standardize, standardize_like
+from reweigh.data.inputs import Rows, Standardize, rows_of, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
 from reweigh.data.splits import at_origin
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.features import build
 from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
-from reweigh.features.foreign import own_network
+from reweigh.features.foreign import TextNetwork, own_network
 from reweigh.features.neighbors import MAX_SAMPLES, PHOTOS, TEXT, Neighborhood, near_duplicates, neighborhood
 from reweigh.features.network import FIRST_DISTORTED, Network, seen
-from reweigh.features.text_network import TextNetwork
 from reweigh.fit.scored import Scored
 from reweigh.issues import Samples
 from reweigh.names import listed, plural

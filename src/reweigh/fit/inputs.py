@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 
 from reweigh.data import Dataset, Inputs
-from reweigh.data.normalize import Standardize, as_float
+from reweigh.data.inputs import Standardize, as_float
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError
 from reweigh.fit.front import Front

@@ -21,7 +21,7 @@ from reweigh.issues import Finding, Rows, Samples, Verdict, chunks, verdict_by_p
 from reweigh.issues.stock import label_rows, take_stock_unseen
 from reweigh.names import listed
 from reweigh.plan import Part, Plan
-from reweigh.plan.choose import POSTERIORS
+from reweigh.plan.choose import MAX_POSTERIORS
 from reweigh.pseudo_labels import predictions
 from reweigh.training.predictions import logits
 from reweigh.training.randomness import seeded
@@ -248,7 +248,7 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples, find
     if test_set.candidates is not None or bool(trained.quality.isnan().all()):
         return None
     prior = plan.train["prior"]
-    if max(tested.logits.numel(), test_set.num_classes**2) > POSTERIORS:
+    if max(tested.logits.numel(), test_set.num_classes**2) > MAX_POSTERIORS:
         verdict = verdict_of(test_set.labels, tested.probabilities)
     else:
         labels, share = test_set.labels, None

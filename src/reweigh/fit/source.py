@@ -25,7 +25,7 @@ from reweigh.features import text_as
 from reweigh.fit.decisions import with_decisions
 from reweigh.meta_sets import BalancedRandom
 from reweigh.plan import Part, Plan
-from reweigh.plan.tables import member
+from reweigh.plan.plan import member
 
 logger = logging.getLogger(__name__)
 CANDIDATES, LABELED, CLEAN = 1000, 1001, 1002  # streams of the seed of a run; biases have 0, 1, ...

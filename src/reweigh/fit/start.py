@@ -11,7 +11,7 @@ from reweigh.core.rerun import last_layer
 from reweigh.errors import DataError, ModelError
 from reweigh.files.tensors import read
 from reweigh.models.ensemble import Ensemble, rebuilt, strongest
-from reweigh.plan.tables import method_named
+from reweigh.plan.plan import method_named
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)

@@ -26,9 +26,8 @@ from reweigh.issues import Samples
 from reweigh.issues.labelers import Labelers
 from reweigh.issues.verdict import Finding
 from reweigh.issues.votes import Votes, check_votes
-from reweigh.plan.check import examine
-from reweigh.plan.mistakes import raise_all
-from reweigh.plan.toml import to_values
+from reweigh.plan.check import examine, raise_all
+from reweigh.plan.edit import to_values
 from reweigh.training.checkpoint import plain_tensor
 from reweigh.weighting import construction, rebuilt
 

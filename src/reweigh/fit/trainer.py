@@ -24,7 +24,7 @@ from reweigh.losses.class_sizes import prior_corrected, with_class_sizes
 from reweigh.methods.setup import Setup, given_rows
 from reweigh.methods.two_looks import READS
 from reweigh.plan import Part, Plan
-from reweigh.plan.schema import TrainOptions
+from reweigh.plan.plan import TrainOptions
 from reweigh.training import Observer, Recall, Result, Run, predict, processes, seed_all, train
 from reweigh.training.judge import Judge
 from reweigh.training.loop import Evaluate, batch_bounds

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.data import Dataset
-from reweigh.data.copies import equal_inputs
-from reweigh.data.splits import held_out_in_turn
+from reweigh.data.splits import equal_inputs, held_out_in_turn
 from reweigh.families import Families
 from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels

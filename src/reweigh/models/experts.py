@@ -10,7 +10,7 @@ from reweigh.errors import ModelError
 from reweigh.models.ensemble import shuffle
 from reweigh.models.last_layer import linear_head
 
-EXPERTS = 3
+NUM_EXPERTS = 3
 
 
 class Experts(nn.Module):
@@ -23,10 +23,14 @@ class Experts(nn.Module):
         classifier: Any model that ends in a linear layer and calls each layer once; it becomes the first expert.
     """
 
-    def __init__(self, classifier: nn.Module, experts: int = EXPERTS):
+    def __init__(self, classifier: nn.Module, experts: int = NUM_EXPERTS):
         super().__init__()
-        own = _own_part(classifier)
-        self._shared = _outermost(classifier, own)
+        own, self._shared = _own_part(classifier), list[str]()
+        for name, module in classifier.named_modules():  # the largest modules without a parameter of their own
+            names = [f"{name}.{each}" for each, _ in module.named_parameters()]
+            inside = any(name.startswith(f"{above}.") for above in self._shared)
+            if name and names and not inside and own.isdisjoint(names):
+                self._shared.append(name)
         self._computed: dict[str, Any] = {}
         generator = torch.Generator().manual_seed(0)
         others = [copy.deepcopy(classifier) for _ in range(experts - 1)]
@@ -75,14 +79,3 @@ def _own_part(model: nn.Module) -> set[str]:
     except ModelError:
         head, layer = linear_head(model, "an ensemble of experts", "give a model with a linear classifier")
         return {f"{head}.{name}".lstrip(".") for name, _ in layer.named_parameters()}
-
-
-def _outermost(model: nn.Module, own: set[str]) -> list[str]:
-    """The largest modules that have parameters and none of ``own``."""
-    found: list[str] = []
-    for name, module in model.named_modules():
-        names = [f"{name}.{each}" for each, _ in module.named_parameters()]
-        inside = any(name.startswith(f"{above}.") for above in found)
-        if name and names and not inside and own.isdisjoint(names):
-            found.append(name)
-    return found

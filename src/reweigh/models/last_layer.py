@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from reweigh.core.rerun import last_layer
 from reweigh.errors import ModelError
 
-SCALE = 30.0
+COSINE_SCALE = 30.0
 
 
 class Needs(TypedDict):
@@ -64,7 +64,7 @@ class CosineLinear(nn.Linear):
 
     scale: Tensor
 
-    def __init__(self, linear: nn.Linear, scale: float = SCALE):
+    def __init__(self, linear: nn.Linear, scale: float = COSINE_SCALE):
         super().__init__(
             linear.in_features, linear.out_features, bias=False, device=linear.weight.device, dtype=linear.weight.dtype
         )
@@ -80,7 +80,7 @@ class CosineLinear(nn.Linear):
         return self.scale * F.linear(F.normalize(input), F.normalize(self.weight))
 
 
-def with_cosine_head(model: nn.Module, scale: float = SCALE) -> nn.Module:
+def with_cosine_head(model: nn.Module, scale: float = COSINE_SCALE) -> nn.Module:
     """The model itself, its last layer replaced by a fresh cosine head of that scale, unless it has one."""
     name, layer = linear_head(model, "a cosine head", "give a model with a linear classifier")
     if isinstance(layer, CosineLinear):

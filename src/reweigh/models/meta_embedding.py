@@ -10,7 +10,7 @@ from reweigh.models.last_layer import Needs, linear_head, with_features
 
 NEEDS: Needs = {"who": "method 'oltr'", "instead": "give a model with a linear classifier"}
 REACH = 10.0  # factor of the reachability, as in the released code
-SCALE = 16.0  # of the cosines
+COSINE_SCALE = 16.0  # of the cosines
 
 
 class Embedded(NamedTuple):
@@ -66,7 +66,7 @@ class MetaEmbedding(nn.Module):
         reach = distances(direct, self.centers).min(1, keepdim=True).values.clamp_min(1e-6)
         vector = (direct + self.selector(direct).tanh() * memory) * (REACH / reach)
         length = vector.norm(dim=1, keepdim=True)
-        return SCALE * F.linear(vector / (1 + length), F.normalize(self.cosine.weight))
+        return COSINE_SCALE * F.linear(vector / (1 + length), F.normalize(self.cosine.weight))
 
 
 def distances(direct: Tensor, centers: Tensor) -> Tensor:

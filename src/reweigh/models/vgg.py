@@ -66,23 +66,16 @@ def _vgg(
             channels, rate = outputs, conv_dropout
         layers.append(nn.MaxPool2d(2))
     if small:
-        layers += _small_head(channels * (height // 32) * (width // 32), num_classes, dropout)
+        inputs = channels * (height // 32) * (width // 32)
+        layers += [nn.Flatten(), nn.Dropout(dropout), nn.Linear(inputs, 512), nn.BatchNorm1d(512), nn.ReLU()]
+        layers += [nn.Dropout(dropout), nn.Linear(512, num_classes)]
     else:
-        layers += _imagenet_head(channels, num_classes, dropout)
+        layers += [nn.AdaptiveAvgPool2d(7), nn.Flatten(), nn.Linear(channels * 7 * 7, 4096), nn.ReLU()]
+        layers += [nn.Dropout(dropout), nn.Linear(4096, 4096), nn.ReLU(), nn.Dropout(dropout)]
+        layers += [nn.Linear(4096, num_classes)]
     model = nn.Sequential(*layers)
     he_normal(model)
     return model
-
-
-def _small_head(inputs: int, num_classes: int, dropout: float) -> list[nn.Module]:
-    hidden = [nn.Linear(inputs, 512), nn.BatchNorm1d(512), nn.ReLU(), nn.Dropout(dropout)]
-    return [nn.Flatten(), nn.Dropout(dropout), *hidden, nn.Linear(512, num_classes)]
-
-
-def _imagenet_head(channels: int, num_classes: int, dropout: float) -> list[nn.Module]:
-    first = [nn.Linear(channels * 7 * 7, 4096), nn.ReLU(), nn.Dropout(dropout)]
-    second = [nn.Linear(4096, 4096), nn.ReLU(), nn.Dropout(dropout)]
-    return [nn.AdaptiveAvgPool2d(7), nn.Flatten(), *first, *second, nn.Linear(4096, num_classes)]
 
 
 class Bilinear(nn.Module):

@@ -21,13 +21,8 @@ class Facts(NamedTuple):
     """What the rules look at.
 
     Attributes:
-        samples: Number of training samples.
-        shape: Shape of one sample.
-        class_sizes: Training samples of each class.
-        images: Whether samples are images.
         photos: Whether they are photos: images of bytes in color, which may be mirrored and shifted, unlike digits.
         pixels: Whether they are images of bytes, in gray or color, as a pretrained network takes them.
-        candidates: Whether samples have sets of candidate labels.
         sparse: Whether they are stored without their zeros.
         text: Whether most of their features are words; taken for granted if they are sparse.
         networks_only: Whether boosted trees cannot look too: the user has a network, or training is to go on later.
@@ -48,17 +43,21 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, dataset: Dataset) -> "Facts":
-        """The facts of a training set."""
-        sizes = tuple(dataset.class_sizes.tolist())
-        images = dataset.is_images
-        pixels = images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
-        photos = pixels and dataset.shape[0] == 3
+        pixels = dataset.is_images and dataset.dtype == torch.uint8 and dataset.shape[0] in (1, 3)
         source = dataset.inputs.inputs if isinstance(dataset.inputs, Rows) else dataset.inputs
-        several, encoding = dataset.candidates is not None, dataset.reading.encoding
-        sparse = isinstance(source, SparseRows)
-        text = sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape))
-        own = cls(len(dataset), dataset.shape, sizes, images, photos, several, pixels, sparse, text)
-        return own._replace(columns=encoding is not None)
+        sparse, encoding = isinstance(source, SparseRows), dataset.reading.encoding
+        return cls(
+            len(dataset),
+            dataset.shape,
+            tuple(dataset.class_sizes.tolist()),
+            images=dataset.is_images,
+            photos=pixels and dataset.shape[0] == 3,
+            candidates=dataset.candidates is not None,
+            pixels=pixels,
+            sparse=sparse,
+            text=sparse or (encoding is not None and 2 * encoding.words > prod(dataset.shape)),
+            columns=encoding is not None,
+        )
 
     @property
     def is_table(self) -> bool:
@@ -93,17 +92,17 @@ DROPOUT = 0.2
 FIRST_LAYER = 4_000_000  # parameters of it, at most
 ONE_THREAD = 1_000_000  # parameters of it at most: the steps of a smaller model are too short to be shared by threads
 ROWS_PER_FEATURE = 2
-JUDGE = 0.1  # share of the samples that judges,
-JUDGED = 2_000  # if there are this many in classes of FEWEST or more; fewer cannot decide
-FEWEST = 3  # samples of a class, without which none of it is held out
+JUDGE_SHARE = 0.1  # share of the samples that judges,
+MIN_JUDGED_SAMPLES = 2_000  # if there are this many in classes of MIN_JUDGED_CLASS or more; fewer cannot decide
+MIN_JUDGED_CLASS = 3  # samples of a class, without which none of it is held out
 TREES = "boosted-trees"  # a model, and what looks beside networks
 TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
 TREE_WORK = 20_000_000  # samples times features times trees of an iteration, likewise
-POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
+MAX_POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
 
-TINY = 16  # pixels; smaller images have too little in them,
-TINY_GRAY = 64  # and smaller gray ones are digits and the like, which photos teach nothing about
+MIN_PHOTO_SIDE = 16  # pixels; smaller images have too little in them,
+MIN_GRAY_SIDE = 64  # and smaller gray ones are digits and the like, which photos teach nothing about
 PRETRAINED = "efficientnet-lite0"
 FROM_PIXELS = ("simclr", "cmw-net-sl+")  # methods that distort images, besides those that learn without labels
 WORTH = "on 5,000 photos of CIFAR-10 with 40 % wrong labels they reach 78 % where a small network reaches 49 %"
@@ -134,9 +133,6 @@ def with_trees(given: Mapping[str, Any]) -> Mapping[str, Any]:
 
     >>> with_trees({"model": {"name": "boosted-trees"}})
     {'method': {'name': 'two-looks', 'beside': 'boosted-trees', 'only': True}}
-
-    Raises:
-        RecipeError: Another method is to train them.
     """
     if _section(given, "model").get("name") != TREES:
         return given
@@ -167,6 +163,10 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
     pace = OF_TABLES if two_looks and beside and facts.is_table else USUAL
     batch_size = _whole(train.get("batch_size")) or default_batch_size(facts.samples, pace)
     epochs = _whole(train.get("epochs")) or default_epochs(facts.samples, batch_size, pace)
+    per_class = trusted_per_class(facts.class_sizes)
+    trusting = {"meta_set.name": "lowest-loss", "meta_set.per_class": per_class, "meta_set.judge": "training"}
+    another = _section(given, "optimizer").get("name", "adamw") != "adamw"  # which brings its own learning rate
+    adamw = {} if another else {"optimizer.name": "adamw", "optimizer.lr": pace.lr}
     model, options = default_model(facts)
     small = "on the features" if width else f"for images{better(facts, given)}" if model == "cnn" else "for tables"
     return [
@@ -176,7 +176,7 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             f"a small network {small}" if options.get("hidden") != [] else "a linear model: words of a text add up",
         ),
         how,
-        *([] if two_looks else [meta_set(facts)]),
+        *([] if two_looks else [Choice(trusting, "where weights are learned, on the easiest samples of each class")]),
         Choice(
             {
                 "train.epochs": epochs,
@@ -187,21 +187,12 @@ def choose(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
             f"{epochs * ceil(facts.samples / batch_size):,} steps"
             + (" at most in a look" if two_looks else "; the first tenth of the epochs is warm-up"),
         ),
-        optimizer(given, pace),
+        Choice({**adamw, "optimizer.schedule.name": "cosine"}, "usual for small networks"),
         decision(train),
-        *([] if two_looks else judge(facts)),
-        *([] if two_looks else scoring(facts)),
+        *([] if two_looks else [*judge(facts), *scoring(facts)]),
         *([] if "model" in given else threads(facts, model, options)),
         *augment(facts),
     ]
-
-
-def optimizer(given: Mapping[str, Any], pace: Pace) -> Choice:
-    """AdamW, unless the user takes another one, which then brings its own learning rate."""
-    schedule = {"optimizer.schedule.name": "cosine"}
-    if _section(given, "optimizer").get("name", "adamw") != "adamw":
-        return Choice(schedule, "usual for small networks")
-    return Choice({"optimizer.name": "adamw", "optimizer.lr": pace.lr, **schedule}, "usual for small networks")
 
 
 def features(facts: Facts, given: Mapping[str, Any]) -> list[Choice]:
@@ -224,7 +215,7 @@ def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     named = not isinstance(asked, Mapping) or "name" in asked  # an option such as features.size leaves the choice open
     if not facts.pixels or named or {"model", "augment"} & given.keys():
         return False
-    if min(facts.shape[1:]) < (TINY if facts.photos else TINY_GRAY):
+    if min(facts.shape[1:]) < (MIN_PHOTO_SIDE if facts.photos else MIN_GRAY_SIDE):
         return False
     name = str(_section(given, "method").get("name"))
     from_pixels = name in FROM_PIXELS or (name in METHODS and METHODS[name].unlabeled)
@@ -244,7 +235,6 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
     Args:
         weigh: Whether to learn weights in a single training, because the user names an option of methods that do,
             another way to choose trusted samples, or another method.
-        asked: Whether the user names two looks.
         beside: Whether other classifiers may look too: the user has no network, and there is no frozen one.
     """
     if facts.candidates:
@@ -256,7 +246,7 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
         return Choice({"method.name": "cmw-net-sl", **cheap}, "learns which labels to trust, corrects doubtful ones")
     if weigh:
         return Choice({"method.name": "cmw-net", **cheap}, "learns how much to trust each row")
-    if facts.samples * len(facts.class_sizes) > POSTERIORS and not asked:
+    if facts.samples * len(facts.class_sizes) > MAX_POSTERIORS and not asked:
         why = f"learns how much to trust each row; two-looks needs much memory for {len(facts.class_sizes):,} classes"
         return Choice({"method.name": "cmw-net", **cheap}, why)
     why = "finds wrong labels in a first look, then learns again without them"
@@ -274,18 +264,13 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
     return Choice({"method.name": "two-looks", "method.beside": TREES}, f"{why}; networks and boosted trees together")
 
 
-def meta_set(facts: Facts) -> Choice:
-    """Which samples to trust, for methods that learn from trusted samples."""
-    values = {"name": "lowest-loss", "per_class": trusted_per_class(facts.class_sizes), "judge": "training"}
-    why = "where weights are learned, on the easiest samples of each class"
-    return Choice({f"meta_set.{key}": value for key, value in values.items()}, why)
-
-
 def judge(facts: Facts) -> list[Choice]:
     """Samples that judge which epoch is kept, if there are enough."""
-    if sum(size for size in facts.class_sizes if size >= FEWEST) < JUDGED or facts.candidates:
+    if sum(size for size in facts.class_sizes if size >= MIN_JUDGED_CLASS) < MIN_JUDGED_SAMPLES or facts.candidates:
         return []
-    return [Choice({"train.judge": JUDGE}, "held-out samples decide which epoch is kept, before labels are memorized")]
+    return [
+        Choice({"train.judge": JUDGE_SHARE}, "held-out samples decide which epoch is kept, before labels are memorized")
+    ]
 
 
 def decision(train: Mapping[str, Any]) -> Choice:

@@ -1,16 +1,17 @@
-"""Change a plan: its values before they are checked, or its length."""
+"""The values of a plan: changed before they are checked, and written as TOML; read again they give the same plan."""
 
+import json
+import re
+import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
-from reweigh.errors import ReweighError
-from reweigh.plan.mistakes import Mistake, shown
-from reweigh.plan.plan import Plan
-from reweigh.plan.schema import SECTIONS, Slot
-from reweigh.plan.tables import member, options_of
+from reweigh.errors import RecipeError, ReweighError
+from reweigh.plan import Part, Plan
+from reweigh.plan.check import Mistake, examine, raise_all, shown
+from reweigh.plan.plan import SECTIONS, Slot, member, options_of
 
 
 def put(values: dict[str, Any], path: list[str], value: Any) -> list[Mistake]:
@@ -65,7 +66,6 @@ def _defaults(name: str, slot: Slot) -> dict[str, Any]:
 
 
 def slot_at(path: list[str]) -> Slot | None:
-    """The slot at a path of the recipe."""
     slots: Mapping[str, Slot] = SECTIONS
     slot = None
     for step in path:
@@ -82,9 +82,6 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, .
     """Put the leaves of ``changes`` into ``values``, table by table.
 
     A table that names another part keeps of the options there those that mean the same to it; see ``rename``.
-
-    Args:
-        path: Where ``values`` are in the recipe.
     """
     for key, value in changes.items():
         here = (*path, key)
@@ -96,52 +93,61 @@ def merge(values: dict[str, Any], changes: Mapping[str, Any], path: tuple[str, .
             values[key] = deepcopy(value)
 
 
-SCHEDULE_EPOCHS = ("milestones", "warmup", "first", "start")  # options of schedules that count epochs
+def to_toml(plan: Plan) -> str:
+    """The plan as a recipe, with every default spelled out; an option that is None is omitted, TOML has no null."""
+    import tomli_w
+
+    return tomli_w.dumps(to_values(plan))
 
 
-def scaled(plan: Plan) -> tuple[Plan, list[Mistake]]:
-    """The plan with its ``train.scale`` carried out, which is 1 afterward; or mistakes, if too little would be left.
-
-    Everything that is counted in epochs is multiplied by the scale: the epochs, the warm-up, the milestones of the
-    schedule, and options of the method that end in ``_epochs``. The learning rate of the weight net is divided by it,
-    so that the weight net moves as far in fewer steps.
-    """
-    scale, train = plan.train["scale"], plan.train
-    if scale == 1:
-        return plan, []
-    epochs, warmup = round(scale * train["epochs"]), round(scale * train["warmup_epochs"])
-    lost = []
-    if epochs < 1:
-        lost.append(f"leaves none of {train['epochs']} epochs")
-    if warmup == 0 < train["warmup_epochs"]:
-        lost.append(f"leaves none of {train['warmup_epochs']} epochs of warm-up")
-    if epochs <= warmup and train["epochs"] > train["warmup_epochs"]:
-        lost.append("leaves no epoch after the warm-up, and so no meta step")
-    if lost:
-        shortest = min(filter(None, (train["warmup_epochs"], train["epochs"] - train["warmup_epochs"])))
-        remedy = f"use at least {1 / shortest:.3g}, or set train.epochs and train.warmup_epochs themselves"
-        return plan, [Mistake("train.scale", f"got {scale:g}, which {each}; {remedy}") for each in lost]
-    schedule = plan.optimizer.parts["schedule"][0]
-    schedule = replace(
-        schedule,
-        options={
-            key: _shorter(value, scale) if key in SCHEDULE_EPOCHS else value for key, value in schedule.options.items()
-        },
-    )
-    method = dict(plan.method.options)
-    for key, value in method.items():
-        if key.endswith("_epochs") and value:
-            method[key] = max(1, round(scale * value))
-        elif key == "meta_lr":
-            method[key] = value / scale
-    return replace(
-        plan,
-        optimizer=replace(plan.optimizer, parts={**plan.optimizer.parts, "schedule": (schedule,)}),
-        method=replace(plan.method, options=method),
-        train={**train, "epochs": epochs, "warmup_epochs": warmup, "scale": 1.0},
-    ), []
+def from_toml(text: str, what: str) -> Plan:
+    """The plan of a recipe."""
+    try:
+        values = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise RecipeError(f"recipe {what}: not a TOML file: {error}") from error
+    plan, mistakes = examine(values)
+    raise_all(mistakes, f"recipe {what}")
+    assert plan is not None
+    return plan
 
 
-def _shorter(epochs: Any, scale: float) -> Any:
-    """Numbers of epochs of a schedule; a schedule may change within an epoch, and then takes effect with the next."""
-    return tuple(_shorter(each, scale) for each in epochs) if isinstance(epochs, tuple) else scale * epochs
+def to_values(plan: Plan) -> dict[str, Any]:
+    """The plan as tables, lists, numbers and strings."""
+    values: dict[str, Any] = {}
+    for key, slot in SECTIONS.items():
+        chosen = getattr(plan, key)
+        if slot.many:
+            values[key] = [_part(part, slot) for part in chosen]
+        elif chosen is not None:
+            values[key] = _part(chosen, slot)
+    values["train"] = plain(dict(plan.train))
+    return values
+
+
+def _part(part: Part, slot: Slot) -> dict[str, Any]:
+    table = {"name": part.name, **plain(dict(part.options)), **plain(dict(part.added))}
+    for key, inner in slot.slots.items():
+        items = [_part(item, inner) for item in part.parts[key]]
+        if items or not inner.optional:
+            table[key] = items if inner.many else items[0]
+    return table
+
+
+def plain(value: Any) -> Any:
+    """A value as TOML can hold it."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def inline(value: Any) -> str:
+    """A plain value as TOML on one line, as an override takes it."""
+    if isinstance(value, dict):
+        keys = (key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False) for key in value)
+        return "{" + ", ".join(f"{key} = {inline(item)}" for key, item in zip(keys, value.values(), strict=True)) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(inline, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)

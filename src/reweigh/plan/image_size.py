@@ -14,9 +14,7 @@ class ImageSize(NamedTuple):
     """How images are read.
 
     Attributes:
-        facts: What the choice of a plan depends on, without the classes.
         size: Side in pixels that images are resized to; None keeps their size.
-        sizes: Number of different sizes.
         frozen: Whether a frozen network sees the images.
     """
 
@@ -31,10 +29,6 @@ def image_size(headers: Sequence[tuple[int, int, bool]], given: Mapping[str, Any
 
     >>> image_size([(90, 120, True), (90, 100, True)], {"features": {"name": "none"}}).facts.shape
     (1, 64, 64)
-
-    Args:
-        headers: Height, width and whether it is gray, of each image.
-        given: The sections of a plan that the user has written.
     """
     sizes = {header[:2] for header in headers}
     height, width, _ = headers[0]

@@ -11,25 +11,22 @@ from typing import Any, NamedTuple
 import torch
 
 from reweigh.data import Dataset
-from reweigh.data import read as read_data
-from reweigh.data.copies import joined
 from reweigh.data.labels.label_file import SEPARATOR, several_in_one
 from reweigh.data.named.own_files import rows as split_rows
-from reweigh.data.readers import has_columns, has_test_part, reader_of
+from reweigh.data.readers import has_columns, has_test_part, read_files, reader_of
 from reweigh.data.readers.images import equal_files, headers
 from reweigh.data.source import Source as Files
+from reweigh.data.source import open_source
+from reweigh.data.splits import joined
 from reweigh.data.tables.decide import ReadAs
 from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root, source_of
 from reweigh.names import suggestion
-from reweigh.plan.check import check_slot
+from reweigh.plan.check import Mistake, check_slot, raise_all
 from reweigh.plan.choose import TREES, Choice, Facts, choose
 from reweigh.plan.edit import put
 from reweigh.plan.image_size import image_size
-from reweigh.plan.mistakes import Mistake, raise_all
-from reweigh.plan.plan import Part
-from reweigh.plan.schema import SECTIONS
-from reweigh.plan.tables import members, method_named, options_of
+from reweigh.plan.plan import SECTIONS, Part, members, method_named, options_of
 from reweigh.recipes.read import Contents, apply, check, read
 
 BASELINE = "erm"
@@ -42,63 +39,45 @@ class Source(NamedTuple):
     """Training data, not yet read.
 
     Attributes:
-        data: A path that exists, or the name of a dataset.
+        files: A path that exists, or the name of a dataset, with the options of the command.
         part: The named dataset with its options; None for a path.
-        label: Column or array of a path that holds the labels.
-        labels: Label file.
-        root: Folder of the datasets as the user gave it.
         written: How the files are written, as options of section [data].
     """
 
-    data: str
+    files: Files
     part: Part | None
-    label: str | None
-    labels: Path | None
-    root: Path | None
+    root: Path | None = None
     written: Mapping[str, Any] = MappingProxyType({})
 
     def read(self, size: int | None = None, **more: Any) -> Dataset:
-        """The training samples: all of a path that has no test part of its own.
-
-        Args:
-            size: Height and width to resize images to.
-            more: Other options of ``data.read``, for a path.
-        """
+        """The training samples: all of a path that has no test part of its own."""
         if self.part is None:
-            how = {"charset" if key == "encoding" else key: value for key, value in self.written.items()}
-            return read_data(
-                self.data, label=self.label, labels=self.labels, size=size, drop_unlabeled=True, **how, **more
-            )
+            return read_files(self.files, size=size, drop_unlabeled=True, **more)
         return self.part.bind()(data_root(self.root)).train
-
-    @property
-    def takes_labels(self) -> bool:
-        """Whether a recipe can give the data other labels from a file."""
-        return self.part is None or "labels" in self.part.options
 
     def section(self, candidates: bool, before: Any) -> dict[str, Any]:
         """The data as section [data] of a recipe.
 
         Args:
-            candidates: Whether a label may name several candidates.
             before: Section [data] of the recipe; only how it reads files is kept, and no bias.
         """
-        section: dict[str, Any] = {"name": "files" if self.part is None else self.data}
+        path, label, labels = self.files.path, self.files.label, self.files.labels
+        section: dict[str, Any] = {"name": "files" if self.part is None else str(path)}
         if self.part is None:
-            section |= {"root": str(Path.cwd()), "path": str(Path(self.data).resolve())}  # root: for data.test
-        if self.label is not None:
-            if Path(self.data).is_dir() and self.labels is None and not has_columns(Path(self.data)):
+            section |= {"root": str(Path.cwd()), "path": str(path.resolve())}  # root: for data.test
+        if label is not None:
+            if path.is_dir() and labels is None and not has_columns(path):
                 raise RecipeError(
-                    f"--label: got {self.label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
+                    f"--label: got {label!r}, but a folder has no columns; leave it out (or use --labels FILE)"
                 )
-            section["label"] = self.label
-        if self.labels is not None:
-            section["labels"] = str(self.labels.resolve())
+            section["label"] = label
+        if labels is not None:
+            section["labels"] = str(labels.resolve())
         section |= self.written
         if candidates:
             if self.part is not None:
                 raise RecipeError(
-                    f"--candidates: {self.data} has one label per sample; use data.candidates to draw candidates"
+                    f"--candidates: {path} has one label per sample; use data.candidates to draw candidates"
                 )
             section["separator"] = SEPARATOR
         files = isinstance(before, Mapping) and before.get("name") == "files"
@@ -106,9 +85,7 @@ class Source(NamedTuple):
 
     def as_words(self, labels: Path | None = None) -> list[str]:
         """The data as options of ``reweigh train``, with another label file if ``labels`` is given."""
-        written = {key: value for key, value in self.written.items() if key != "columns"}
-        columns = tuple(self.written.get("columns", {}).items())
-        words = Files(Path(self.data), self.label, labels or self.labels, columns=columns, **written).words()
+        words = self.files.words(labels=labels)
         return words + ([f"data.root={self.root}"] if self.root and self.part is not None else [])
 
 
@@ -121,7 +98,9 @@ def find(
 ) -> tuple[Source, list[Mistake]]:
     """The data of that path or name, and what is wrong with the options; a path wins if it exists."""
     if Path(data).exists() or (glob.has_magic(data) and glob.glob(data)):
-        return Source(data, None, label, labels, root, written), []
+        votes = Path(written["votes"]) if "votes" in written else None
+        files = open_source(data, label=label, labels=labels, **{**written, "votes": votes})
+        return Source(files, None, root, written), []
     fields = {name: options_of(part).model_fields.values() for name, part in members("datasets").items()}
     names = sorted(name for name in fields if not any(field.is_required() for field in fields[name]))
     if data not in names:
@@ -134,7 +113,7 @@ def find(
         mistakes.append(Mistake("--label", f"got {label!r}, but {data} has no columns; leave it out"))
     options = {"name": data} if labels is None else {"name": data, "labels": str(labels.resolve())}
     parts, found = check_slot(options, data, SECTIONS["data"])
-    return Source(data, parts[0] if parts else None, label, labels, root), mistakes + found
+    return Source(Files(Path(data), label, labels), parts[0] if parts else None, root), mistakes + found
 
 
 def files_of(data: Part) -> list[Path]:
@@ -147,15 +126,11 @@ class Look(NamedTuple):
     """What is in the user's data.
 
     Attributes:
-        facts: What the choice of a plan depends on.
         held_out: Number of samples that are held out for testing; None if there is a separate test set.
-        sizes: Number of different image sizes.
         size: Side in pixels that images are resized to; None keeps their size.
         frozen: Whether images pass a frozen network once, so that they need not stay in memory.
         several_in_one: A class that looks like a set of candidates although --candidates was not given, and the
             separator between them.
-        readings: How the columns of a table are read.
-        small: Classes with one or two training samples.
     """
 
     facts: Facts
@@ -216,13 +191,7 @@ def look_at_images(part: Part, root: Path, given: Mapping[str, Any]) -> Look | N
 
 
 class Chosen(NamedTuple):
-    """A recipe for data.
-
-    Attributes:
-        contents: The recipe.
-        look: What is in the data.
-        choices: What was chosen for them.
-    """
+    """A recipe for data."""
 
     contents: Contents
     look: Look
@@ -243,13 +212,14 @@ def recipe_for(
 
     Args:
         recipe: Gives everything but the data; without one everything is chosen from the data.
-        changes: ``key=value``, which win.
         written: How the files are written, as options of section [data].
         compare: Methods to choose for, each in a section [compare.METHOD]; if empty, plain training and the method that
             suits the data.
     """
     values = {} if recipe is None else deepcopy(dict(read(recipe).values))
-    changes = spelled_out(changes)
+    if f"model.name={TREES}" in changes:  # stands for options of two looks
+        others = [change for change in changes if change != f"model.name={TREES}"]
+        changes = ["method.name=two-looks", f"method.beside={TREES}", "method.only=true", *others]
     source, mistakes = find(data, label, labels, written=written)
     raise_all(mistakes, "reweigh train --data")
     values["data"] = source.section(candidates, values.get("data"))
@@ -279,18 +249,6 @@ def recipe_for(
     return Chosen(contents, found, choices)
 
 
-def spelled_out(changes: Sequence[str]) -> list[str]:
-    """The changes with the model "boosted-trees" as the options of two looks that it stands for.
-
-    >>> spelled_out(["model.name=boosted-trees", "train.seed=1"])
-    ['method.name=two-looks', 'method.beside=boosted-trees', 'method.only=true', 'train.seed=1']
-    """
-    stands_for = ["method.name=two-looks", f"method.beside={TREES}", "method.only=true"]
-    if f"model.name={TREES}" not in changes:
-        return list(changes)
-    return [*stands_for, *(change for change in changes if change != f"model.name={TREES}")]
-
-
 def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
     """The choices for the data and a method, without those that the user overrides."""
     own: dict[str, Any] = {}
@@ -306,7 +264,6 @@ def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Seq
 
 
 def title(data: str) -> str:
-    """A short name for runs on the data."""
     return Path(data).resolve().name.split(".")[0] or "data"
 
 

@@ -12,11 +12,9 @@ from reweigh.errors import RecipeError, ReweighError
 from reweigh.files import read_text
 from reweigh.names import suggestion
 from reweigh.plan import Plan
-from reweigh.plan.check import check_name, examine
+from reweigh.plan.check import Mistake, check_name, examine, raise_all, shown
 from reweigh.plan.edit import merge, put, rename
-from reweigh.plan.mistakes import Mistake, raise_all, shown
-from reweigh.plan.schema import SECTIONS
-from reweigh.plan.tables import method_named, options_of
+from reweigh.plan.plan import SECTIONS, method_named, options_of
 
 
 class Contents(NamedTuple):
@@ -24,9 +22,7 @@ class Contents(NamedTuple):
 
     Attributes:
         source: What the user called it, for messages.
-        values: The TOML tables, overrides applied.
         mistakes: What was wrong with the overrides.
-        overrides: The overrides themselves, as typed.
     """
 
     source: str
@@ -40,10 +36,6 @@ def read(source: str | Path, overrides: Iterable[str] = ()) -> Contents:
 
     Args:
         source: A TOML file, the folder of a run, or the name of a shipped recipe.
-        overrides: ``key=value`` with a dotted key; see ``apply``.
-
-    Raises:
-        RecipeError: There is no such recipe, or the file is not TOML.
     """
     path = find(source)
     try:
@@ -84,7 +76,6 @@ def find(source: str | Path) -> Path:
 
 
 def title(source: str | Path) -> str:
-    """A short name for runs of a recipe: that of its file, or of its run."""
     path = find(source)
     return path.parent.name if path.name == "recipe.toml" else path.stem
 
@@ -131,11 +122,7 @@ def about(path: Path) -> str:
 
 
 def check(contents: Contents) -> Plan:
-    """The plan that a recipe describes. Nothing is built and no data are read.
-
-    Raises:
-        RecipeError: Lists every mistake, those of the overrides included.
-    """
+    """The plan that a recipe describes. Nothing is built and no data are read."""
     plan, mistakes = examine(contents.values)
     raise_all([*contents.mistakes, *mistakes, *_check_compare(contents, mistakes)], f"recipe {contents.source}")
     assert plan is not None
@@ -180,7 +167,6 @@ def for_method(contents: Contents, method: str) -> Contents:
 
 
 def known_options(method: str) -> set[str]:
-    """The names of the options of a method; none if there is no such method."""
     with suppress(ReweighError):
         return set(options_of(method_named(method)).model_fields)
     return set()
@@ -192,7 +178,6 @@ def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Conte
     A bias that the recipe has too keeps its other options there, such as the map of asymmetric noise.
 
     Args:
-        name: What the biases are called, for messages.
         changes: What [data] gets for ``bias``, ``candidates`` and ``labeled``; a missing key means none.
     """
     values = deepcopy(dict(contents.values))

@@ -12,9 +12,8 @@ from reweigh.report.content import Column, Table
 from reweigh.report.figures.style import DARK, LIGHT
 from reweigh.report.sections import SECTIONS
 from reweigh.report.svg import to_svg
-from reweigh.runs.account import Account
 from reweigh.runs.headline import about, headline, held_out
-from reweigh.runs.read import read_accounts
+from reweigh.runs.read import Account, read_accounts
 from reweigh.runs.words import UNKNOWN, duration, in_words, measured
 
 MOST_RUNS = 10  # beyond this nothing can be read side by side, and the page grows beyond three megabytes

@@ -19,10 +19,6 @@ class RunAudit:
 
     What people had agreed on before the audit began is known, and is not drawn. A sample that was decided about in a
     review after that is not shown again. The audit has come as far as the first sample that nobody has looked at.
-
-    Args:
-        samples: All samples with verdicts.
-        decisions: What was decided about them, in an audit and otherwise.
     """
 
     def __init__(self, samples: Samples, decisions: Decisions):
@@ -40,7 +36,6 @@ class RunAudit:
         """Indices of the samples, the first drawn first."""
 
     def found(self, class_names: Sequence[str]) -> Audited | None:
-        """What the decisions say; None before the first."""
         answers: list[float] = []
         for row in self._samples.row[self.queue].tolist() if self._begun else []:
             each = self._decisions.of(row)
@@ -58,11 +53,7 @@ def _answer(agreed: Decision | None) -> float:
 
 
 def audited(path: Path) -> Audited | None:
-    """What the audit of a run found so far; None if there was none.
-
-    Raises:
-        DataError: There is no run, or a file of it is broken.
-    """
+    """What the audit of a run found so far; None if there was none."""
     run, _ = open_run(path)
     if not run.decisions.is_file():
         return None
@@ -73,9 +64,6 @@ def claim(path: Path) -> str:
     """How many labels of a run are wrong, and how sure that is; empty if it does not say.
 
     An audit of the run counts, else one of the run whose review it was trained with, else what training found.
-
-    Raises:
-        DataError: See ``audited``.
     """
     run, plan = open_run(path)
     if (found := audited(path)) is not None:

@@ -1,9 +1,12 @@
-"""The content of a copy of the user's data with other labels: the same table, or a label file."""
+"""A copy of the user's data with other labels: the same table, a folder of images by class, or a label file."""
 
 import io
+import os
 import shlex
+import shutil
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +14,16 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reweigh.data import Dataset
+from reweigh.data.parts import image_paths, split_folder
+from reweigh.data.readers import image_list, reader_of
 from reweigh.data.source import Source
 from reweigh.data.tables.frames import SUFFIXES, data_errors, is_text, tables_at
 from reweigh.errors import DataError
 from reweigh.files.cells import as_text, to_csv, warn_of_formulas
 from reweigh.files.limits import opened
+from reweigh.files.whole import writing
 from reweigh.fit.source import check_there, read_training_set, source_of
-from reweigh.runs.account import Account
-from reweigh.runs.folders import is_folder_of_classes
+from reweigh.runs.read import Account
 
 
 class Copy(NamedTuple):
@@ -87,7 +92,6 @@ def _check_ending(out: Path, ending: str, what: str) -> None:
 
 
 def _label_file(account: Account, changes: Mapping[int, int], excluded: Collection[int]) -> list[tuple[Any, ...]]:
-    """A header, and index, name and label of every sample of the source, the held-out ones too."""
     train, test = read_training_set(account.recipe.source, account.recipe.train["seed"])
     between = account.recipe.source.options["separator"]
     labels = dict(enumerate(_as_written(train, between))) if train.origin is None else {}
@@ -122,21 +126,18 @@ def _table(
     path = source.path
     if len(tables_at(path)) > 1:
         raise DataError(f"{path}: several files; write the list of labels instead (--out), or make one table of them")
-    frame, label = source.frame().copy(), source.label_column()
+    label = source.label_column()
     assert label is not None
     usage = shlex.join(["reweigh", "train", *replace(source, label=label).words(out)])
     if not is_text(path):
         ending = path.suffix if path.suffix in (".parquet", ".feather") else ".csv"
         _check_ending(out, ending, "a copy of this table")
-        buffer = io.BytesIO()
-        if ending == ".parquet":
-            frame = pd.read_parquet(path)
+        frame = pd.read_parquet(path) if ending == ".parquet" else source.frame().copy()
         _replace(account, frame, [str(name) for name in frame.columns].index(label), 0, changes)
-        frame = frame.drop(frame.index[sorted(excluded)])
-        write = {".parquet": frame.to_parquet, ".feather": frame.to_feather}.get(ending)
-        if write is None:
+        frame, buffer = frame.drop(frame.index[sorted(excluded)]), io.BytesIO()
+        if ending == ".csv":
             return Copy(frame.to_csv(index=False), usage)
-        write(buffer)
+        (frame.to_parquet if ending == ".parquet" else frame.to_feather)(buffer)
         return Copy(buffer.getvalue(), usage)
     with data_errors(path):
         how = source.dialect()
@@ -146,16 +147,13 @@ def _table(
             sep=how.separator,
             encoding=how.encoding,
             quotechar=how.quote,
-            skiprows=how.skip,
             header=None,
-            names=range(len(how.header) + 1),  # rows may begin with a name, or end with a separator
+            names=range(len(how.header) + 1),  # rows may end with a separator
             dtype=str,
             na_filter=False,
             index_col=False,
         ).fillna("")
-    if how.row_names:
-        frame.iloc[0] = ["", *frame.iloc[0, :-1]]
-    elif (frame.iloc[:, -1] == "").all():
+    if (frame.iloc[:, -1] == "").all():
         frame = frame.iloc[:, :-1]
     _replace(account, frame, [name.strip() for name in frame.iloc[0].tolist()].index(label), 1, changes)
     frame = frame.drop(frame.index[[row + 1 for row in sorted(excluded)]])
@@ -163,18 +161,10 @@ def _table(
         frame = frame.map(as_text)
     else:
         warn_of_formulas(frame.itertuples(index=False), out)
-    end = _line_end(path)
-    text = frame.to_csv(sep=how.separator, quotechar=how.quote, header=False, index=False, lineterminator=end)
-    if how.row_names:
-        text = text.removeprefix(how.separator)  # the header has no cell for them
-    first = f"sep={how.separator}{end}" if how.skip else ""
-    return Copy((first + text).encode(how.encoding), usage)
-
-
-def _line_end(path: Path) -> str:
-    """What ends the first line of a text file, plain or compressed."""
     with opened(path) as file:
-        return "\r\n" if b"\r" in file.readline() else "\n"
+        end = "\r\n" if b"\r" in file.readline() else "\n"
+    text = frame.to_csv(sep=how.separator, quotechar=how.quote, header=False, index=False, lineterminator=end)
+    return Copy(text.encode(how.encoding), usage)
 
 
 def _replace(account: Account, frame: pd.DataFrame, column: int, first: int, changes: Mapping[int, int]) -> None:
@@ -191,3 +181,93 @@ def _replace(account: Account, frame: pd.DataFrame, column: int, first: int, cha
         written |= {label: count.most_common(1)[0][0] for label, count in found.items()}
     for row, label in changes.items():
         frame.iloc[first + row, column] = written[label]
+
+
+def is_folder_of_classes(source: Source) -> bool:
+    """Whether the labels of the data are the names of the folders that images lie in."""
+    return source.labels is None and source.path.is_dir() and reader_of(source.path) is image_list.FOLDER
+
+
+def as_folder(source: Source | None, out: Path) -> bool:
+    """Whether a corrected copy of the data becomes a folder: they are one, and its name has no ending."""
+    return source is not None and not out.suffix and is_folder_of_classes(source)
+
+
+def moves_file(out: Path) -> Path:
+    """The list of images that lie elsewhere in a corrected folder; beside it, since it is not an image."""
+    return out.with_name(f"{out.name}-moves.csv")
+
+
+def check_room(out: Path, overwrite: bool) -> None:
+    """Raise a DataError if a folder cannot be written, or only over something that was not written here."""
+    if not out.exists() and not out.is_symlink():
+        return
+    if not overwrite:
+        raise DataError(f"{out}: already exists; replace it with --overwrite, or choose another name")
+    if out.is_symlink() or not out.is_dir() or not moves_file(out).is_file():
+        raise DataError(
+            f"{out}: not a corrected folder of before (no {moves_file(out).name} beside it), so it is not replaced; "
+            "delete it yourself, or choose another name"
+        )
+
+
+def destinations(folder: Path, changes: Mapping[str, str], excluded: Collection[str]) -> dict[Path, Path]:
+    """Where each file of a folder of classes goes, both relative to the folder.
+
+    Files that change their class keep their name, unless the class has a file of that name already.
+
+    Args:
+        folder: The folder, one sub-folder per class; of parts ``train`` and ``test``, the first counts.
+        changes: New class of an image, by its name relative to the folder of classes.
+    """
+    root = split_folder(folder, "train")
+    found: dict[Path, Path] = {}
+    moved: dict[Path, str] = {}
+    for file in image_paths(folder):
+        here = file.relative_to(folder)
+        name = str(file.relative_to(root)) if file.is_relative_to(root) else ""
+        if name in changes:
+            moved[here] = changes[name]
+        elif name not in excluded:
+            found[here] = here
+    taken = {*found.values()}
+    for here, label in moved.items():
+        name = (folder / here).relative_to(root)
+        inside = Path(*name.parts[1:])
+        there, number = root.relative_to(folder) / label / inside, 1
+        while there in taken:
+            again = f"{inside.stem}-from-{name.parts[0]}{f'-{number}' if number > 1 else ''}{inside.suffix}"
+            there, number = root.relative_to(folder) / label / inside.with_name(again), number + 1
+        taken.add(there)
+        found[here] = there
+    return found
+
+
+def write_folder(folder: Path, files: Mapping[Path, Path], out: Path, links: bool = False) -> None:
+    """Write files to other places in a new folder, completely or not at all; a folder of before is replaced.
+
+    Args:
+        files: Place of each file in ``folder`` and in ``out``.
+    """
+    out = out.absolute()
+    part, before = (out.with_name(f".{out.name}.{os.getpid()}.{what}") for what in ("part", "before"))
+    with writing(out):
+        try:
+            part.mkdir()
+            for here, there in files.items():
+                target = part / there
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if links:
+                    target.symlink_to((folder / here).resolve())
+                else:
+                    shutil.copy2(folder / here, target)
+            if out.exists():
+                out.rename(before)
+            part.rename(out)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            if before.exists() and not out.exists():
+                with suppress(OSError):
+                    before.rename(out)
+            raise
+        shutil.rmtree(before, ignore_errors=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reweigh.data.checks import raise_all
+from reweigh.data.dataset import raise_all
 from reweigh.data.parts import split_folder
 from reweigh.data.source import Source
 from reweigh.data.tables.frames import read_frame
@@ -20,10 +20,16 @@ from reweigh.fit.decisions import Decisions, decisions_file
 from reweigh.fit.returned import ACCEPT, DECISION_COLUMNS, EXCLUDE, REJECT
 from reweigh.fit.source import source_of
 from reweigh.names import listed, plural, suggestion
-from reweigh.runs.account import Account
-from reweigh.runs.copies import check_copyable, corrected_copy
-from reweigh.runs.folders import as_folder, check_room, destinations, moves_file, write_folder
-from reweigh.runs.read import read_account, with_verdicts
+from reweigh.runs.copies import (
+    as_folder,
+    check_copyable,
+    check_room,
+    corrected_copy,
+    destinations,
+    moves_file,
+    write_folder,
+)
+from reweigh.runs.read import Account, read_account, with_verdicts
 from reweigh.runs.tables import Samples
 
 if TYPE_CHECKING:
@@ -162,7 +168,6 @@ class Correction:
         return copy.usage
 
     def _write_folder(self, source: Source, out: Path, spreadsheet_safe: bool, links: bool) -> str:
-        """Write the images into the folders of their classes, and the list of those that move beside them."""
         assert self.samples.name is not None
         label, names = self.account.classes.name, self.samples.name
         changes = {names[index]: label(new) for index, new in self.labels.items()}
@@ -207,11 +212,7 @@ def _chosen(samples: Samples, min_doubt: float | None, top: int | None) -> dict[
 
 
 def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> tuple[dict[int, int], list[int]]:
-    """The new label of each sample whose label somebody decided to change, and samples to leave out.
-
-    Args:
-        path: A reviewed run or its file of decisions; or a list of labels to which a column was added.
-    """
+    """The new label of each sample whose label somebody decided to change, and samples to leave out."""
     if path.is_dir() or path.suffix in (".json", ".jsonl"):
         return _reviewed(path, samples, class_names)
     frame = read_frame(path)
@@ -251,7 +252,6 @@ def read_decided(path: Path, samples: Samples, class_names: Sequence[str]) -> tu
 
 
 def _reviewed(path: Path, samples: Samples, class_names: Sequence[str]) -> tuple[dict[int, int], list[int]]:
-    """What people decided on the review page, where they agree."""
     file = decisions_file(path)
     numbers = {name: number for number, name in enumerate(class_names)}
     index_of = {row: index for index, row in enumerate(samples.row.tolist())}

@@ -22,11 +22,8 @@ class Record(NamedTuple):
     """A sample and what is thought of its label.
 
     Attributes:
-        row: Row of the sample in the data.
-        name: Name of its file; empty if it has none.
         image: Path or address of its image; empty if it is not an image.
         text: Its values; empty if it is an image.
-        issue: Whether its label looks wrong.
     """
 
     row: int
@@ -40,13 +37,15 @@ class Record(NamedTuple):
     issue: bool
 
     @property
+    def doubt(self) -> float:
+        return round(1 - self.label_quality, 6)
+
+    @property
     def known(self) -> dict[str, Any]:
-        """What identifies the sample when the file comes back."""
         return {"row": self.row, "name": self.name, "given_label": self.given_label}
 
     @property
     def shown(self) -> dict[str, str]:
-        """The sample itself."""
         return {"image": self.image} if self.image else {"text": self.text}
 
 
@@ -60,27 +59,11 @@ class Files(NamedTuple):
 
 def label_studio(records: Sequence[Record], class_names: Sequence[str], out: Path) -> Files:
     """Tasks for Label Studio, with predictions, and a labeling interface (.xml)."""
-    tasks = [
-        {
-            "data": {**record.shown, **record.known},
-            "predictions": [
-                {
-                    "model_version": "reweigh",
-                    "score": round(1 - record.label_quality, 6),
-                    "result": [
-                        {
-                            "id": f"row{record.row}",
-                            "from_name": "label",
-                            "to_name": "sample",
-                            "type": "choices",
-                            "value": {"choices": [record.suggested_label]},
-                        }
-                    ],
-                }
-            ],
-        }
-        for record in records
-    ]
+    choice, tasks = {"from_name": "label", "to_name": "sample", "type": "choices"}, []
+    for record in records:
+        result = {"id": f"row{record.row}", **choice, "value": {"choices": [record.suggested_label]}}
+        prediction = {"model_version": "reweigh", "score": record.doubt, "result": [result]}
+        tasks.append({"data": {**record.shown, **record.known}, "predictions": [prediction]})
     kind = "Image" if records and records[0].image else "Text"
     choices = "".join(f"\n    <Choice value={quoteattr(name)}/>" for name in [*class_names, LEAVE_OUT])
     view = (
@@ -100,23 +83,12 @@ def label_studio(records: Sequence[Record], class_names: Sequence[str], out: Pat
 
 def argilla(records: Sequence[Record], class_names: Sequence[str], out: Path) -> Files:
     """Records for Argilla, with suggestions; the question is called ``label``."""
-    found = [
-        {
-            "id": str(record.row),
-            "fields": record.shown,
-            "metadata": {**record.known, "label_quality": record.label_quality},
-            "suggestions": {
-                "label": {
-                    "value": record.suggested_label,
-                    "score": round(1 - record.label_quality, 6),
-                    "agent": "reweigh",
-                }
-            },
-            "responses": {},
-            "vectors": {},
-        }
-        for record in records
-    ]
+    found = []
+    for record in records:
+        suggestion = {"value": record.suggested_label, "score": record.doubt, "agent": "reweigh"}
+        about = {**record.known, "label_quality": record.label_quality}
+        parts = {"id": str(record.row), "fields": record.shown, "metadata": about}
+        found.append({**parts, "suggestions": {"label": suggestion}, "responses": {}, "vectors": {}})
     field = "Image" if records and records[0].image else "Text"
     usage = (
         f"a dataset with Settings(fields=[{field}Field('{field.lower()}')], questions=[LabelQuestion('label', "
@@ -130,14 +102,11 @@ def fiftyone(records: Sequence[Record], class_names: Sequence[str], out: Path) -
     """Given labels of a FiftyOneImageClassificationDataset, and where its images are (.data.json)."""
     if records and not records[0].image:
         raise DataError("fiftyone shows images, and these samples are not; use label-studio, argilla, hf or csv")
-    labels = {
-        str(record.row): {
-            "label": record.given_label,
-            "confidence": record.label_quality,
-            "attributes": {**record.known, "suggested_label": record.suggested_label},
-        }
-        for record in records
-    }
+    labels = {}
+    for record in records:
+        about = {**record.known, "suggested_label": record.suggested_label}
+        known = {"label": record.given_label, "confidence": record.label_quality, "attributes": about}
+        labels[str(record.row)] = known
     images = {str(record.row): record.image for record in records}
     usage = (
         "fiftyone.Dataset.from_dir(dataset_type=fiftyone.types.FiftyOneImageClassificationDataset, "
@@ -149,20 +118,11 @@ def fiftyone(records: Sequence[Record], class_names: Sequence[str], out: Path) -
 
 def hf(records: Sequence[Record], class_names: Sequence[str], out: Path) -> Files:
     """All samples as JSON Lines for Hugging Face datasets: weight, suggested_label and label_quality of each."""
-    lines = [
-        json.dumps(
-            {
-                **record.known,
-                **record.shown,
-                "label": record.given_label,
-                "suggested_label": record.suggested_label,
-                "label_quality": record.label_quality,
-                "is_label_issue": record.issue,
-                "weight": record.weight,
-            }
-        )
-        for record in records
-    ]
+    lines = []
+    for record in records:
+        suggested = {"suggested_label": record.suggested_label, "label_quality": record.label_quality}
+        found = {**suggested, "is_label_issue": record.issue, "weight": record.weight}
+        lines.append(json.dumps({**record.known, **record.shown, "label": record.given_label, **found}))
     usage = f'datasets.load_dataset("json", data_files={str(out)!r}); correct the column label, then to_json(FILE)'
     return Files("".join(f"{line}\n" for line in lines), {}, usage)
 
@@ -180,14 +140,9 @@ def exchange(run: Path, tool: str, out: Path, url_prefix: str | None = None) -> 
     """The labels of a run that look wrong as files for another tool; for ``hf``, all labels.
 
     Args:
-        run: Folder of the run.
         tool: One of ``TOOLS``.
-        out: The file that is to be written.
         url_prefix: What to put before the name of an image, which is escaped as in addresses; by default its path on
             this computer, and for Label Studio the address under which it serves files of a folder.
-
-    Raises:
-        DataError: There is no such tool, the run has not ended, or its data are gone.
     """
     if tool not in TOOLS:
         raise DataError(f"--to {tool}: unknown; there are: {', '.join([*TOOLS, 'csv'])}")

@@ -8,12 +8,12 @@ from reweigh.fit.run_folder import describe
 from reweigh.issues.count import HABIT, Z90
 from reweigh.issues.true_labels import accuracy_limits
 from reweigh.names import plural
-from reweigh.runs.account import Account
 from reweigh.runs.audit import audited, claim
+from reweigh.runs.read import Account
 from reweigh.runs.tables import Samples
 from reweigh.runs.words import duration, in_words, measured, percent
 
-WEAK = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
+WEAK_MODEL_SHARE = 0.5  # share of labels that look wrong; beyond it the model, not the labels, is in doubt
 
 
 def headline(account: Account) -> str:
@@ -29,7 +29,7 @@ def wrong_labels(account: Account) -> str:
     parts = [part for part in (account.samples, account.held_out) if part is not None and part.issue is not None]
     found, labels = sum(len(part.suspects) for part in parts), sum(int(part.labeled.sum()) for part in parts)
     share = found / max(labels, 1)
-    weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK else ""
+    weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK_MODEL_SHARE else ""
     listed = f"{found:,} of {labels:,} labels look wrong ({percent(share)}){weak}."
     return f"{known} {listed}" if (known := claim(account.path)) else listed
 
@@ -58,11 +58,7 @@ def reached(account: Account) -> str:
 
 
 def on_true_labels(account: Account, agreement: float) -> str:
-    """What the accuracy would be on true labels: by an audit or as estimated, with limits.
-
-    Args:
-        agreement: Share of the held-out labels that the model predicts.
-    """
+    """What the accuracy would be on true labels: by an audit or as estimated, with limits."""
     finding, kept, sizes = account.classes.finding, account.kept, np.array(account.classes.sizes)
     if (audit := audited(account.path)) is not None:
         low, high = accuracy_limits(agreement, audit.wrong.high, 1.0)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from reweigh.data import Dataset
+from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, ReweighError
 from reweigh.files import read_json, read_text
@@ -19,28 +20,161 @@ from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.fit.source import read_training_set
 from reweigh.issues.verdict import Finding
 from reweigh.plan.plan import Plan
-from reweigh.runs.account import Account, Classes
-from reweigh.runs.tables import Samples, read_labelers, read_samples, read_tested
-from reweigh.training import Run
+from reweigh.runs.tables import Labeler, Samples, Tested, read_labelers, read_samples, read_tested
+from reweigh.runs.words import UNKNOWN
+from reweigh.training import Result, Run
 from reweigh.training.run import status
-from reweigh.weighting import Origin, load_weighting
+from reweigh.weighting import Origin, WeightNet, load_weighting
 
-LETTERS = 60  # characters of a class name
+MIN_QUALITY = 1e-6  # lowest quality that counts; below it, the doubt stays the same
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of the training data.
+
+    Attributes:
+        sizes: Training samples of each class by given label; empty if unknown.
+        families: Family of each class; empty if unknown, or if the method has none.
+        finding: How many labels are wrong in each class; None if it was not estimated.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...] = ()
+    families: tuple[int, ...] = ()
+    finding: Finding | None = None
+
+    def name(self, label: int) -> str:
+        """The name of a label; its number if it has no name, a dash if it is unknown."""
+        if label < 0:
+            return UNKNOWN
+        return self.names[label] if label < len(self.names) else f"class {label}"
+
+
+def _joined(first: Inputs, second: Inputs) -> Inputs | None:
+    """Rows in memory, or rows that are fetched from the same place, as one; None for others."""
+    if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
+        return torch.cat([first, second])
+    if isinstance(first, Rows) and isinstance(second, Rows) and first.inputs is second.inputs:
+        return Rows(first.inputs, torch.cat([first.index, second.index]))
+    return None
+
+
+@dataclass(frozen=True)
+class Account:
+    """Everything that a run folder holds.
+
+    Attributes:
+        name: Name of the run, unique among those that are reported together.
+        status: See ``reweigh.training.run``.
+        history: Numbers of each epoch; NaN for one that was not finite.
+        dataset: The training set, read again.
+        unseen: Samples of the same data that were held out for testing, read again; None if there are none.
+        held_out: What the final model makes of these; None if they were not judged.
+        no_data: Why there is no dataset.
+        decision: How logits become probabilities; None if the run does not say so, or as an older version did.
+    """
+
+    path: Path
+    name: str
+    recipe: Plan
+    recipe_text: str
+    status: str
+    epochs: int
+    history: Sequence[dict[str, float]]
+    classes: Classes
+    samples: Samples | None = None
+    tested: Tested | None = None
+    net: WeightNet | None = None
+    origin: Origin = field(default_factory=Origin)
+    dataset: Dataset | None = None
+    unseen: Dataset | None = None
+    held_out: Samples | None = None
+    no_data: str = ""
+    labelers: Sequence[Labeler] = ()
+    decision: Decision | None = None
+
+    def with_held_out(self) -> "tuple[Account, int]":
+        """All judged samples of the data as one, those that were held out last, and the number of these.
+
+        0 if they cannot be shown beside the others: they come from another source, or have changed.
+        """
+        held_out, dataset, unseen = self.held_out, self.dataset, self.unseen
+        if self.samples is None or held_out is None or dataset is None or unseen is None:
+            return self, 0
+        unseen = at_origin(unseen, torch.from_numpy(held_out.row))
+        inputs = _joined(dataset.inputs, unseen.inputs)
+        if inputs is None or not np.array_equal(unseen.labels.numpy(), held_out.given):
+            return self, 0
+        joined = Dataset(
+            inputs,
+            torch.cat([dataset.labels, unseen.labels]),
+            dataset.class_names,
+            reading=dataset.reading,
+            origin=torch.cat([dataset.source_rows, unseen.source_rows]),
+        )
+        return replace(self, samples=self.samples.with_more(held_out), dataset=joined), len(held_out)
+
+    @property
+    def losses(self) -> np.ndarray:
+        """The known and finite losses of the training samples."""
+        known = None if self.samples is None else self.samples.loss
+        return np.empty(0) if known is None else known[np.isfinite(known)]
+
+    @property
+    def read(self) -> np.ndarray:
+        """The inputs of the weighting function for the training samples that are known: the loss, or the doubt."""
+        if self.origin.reads != "doubt":
+            return self.losses
+        known = None if self.samples is None else self.samples.quality
+        return np.empty(0) if known is None else -np.log(np.clip(known[np.isfinite(known)], MIN_QUALITY, 1))
+
+    @property
+    def method(self) -> str:
+        return self.recipe.method.name
+
+    @property
+    def seconds(self) -> float:
+        """Training time, before and after interruptions."""
+        return sum(line.get("seconds", math.nan) for line in self.history)
+
+    @property
+    def tests(self) -> list[str]:
+        return list(dict.fromkeys(key for line in self.history for key in line if key.startswith("test_")))
+
+    @property
+    def kept(self) -> dict[str, float]:
+        """The epoch whose model is saved; empty before the first."""
+        return Result(list(self.history)).kept if self.history else {}
+
+    @property
+    def kept_name(self) -> str:
+        return Result(list(self.history)).kept_name if self.history else "last"
+
+    @property
+    def best(self) -> dict[str, float]:
+        """The epoch with the highest main test metric; chosen on the test set, so it is optimistic."""
+        judged = [line for line in self.history if self.tests and math.isfinite(line.get(self.tests[0], math.nan))]
+        return Result(judged).best if judged else {}
+
+
+MAX_NAME_LETTERS = 60  # characters of a class name
 
 
 def read_accounts(paths: Sequence[Path]) -> list[Account]:
-    """Everything that each run holds; a run given twice is read once.
-
-    Raises:
-        DataError: There is no run at a path, or a file of it is broken.
-        RecipeError: A recipe cannot be read here, such as that of a newer version.
-    """
+    """Everything that each run holds; a run given twice is read once."""
     runs = list({path.resolve(): path for path in paths}.values())
     short = [path.resolve().name for path in runs]
-    names = [name if short.count(name) == 1 else str(path) for name, path in zip(short, runs, strict=True)]
     known: list[Known] = []
-    accounts = [read_account(path, name, known) for path, name in zip(runs, names, strict=True)]
-    return [replace(each, classes=replace(each.classes, names=_short(each.classes.names))) for each in accounts]
+    found = []
+    for path, name in zip(runs, short, strict=True):
+        each = read_account(path, name if short.count(name) == 1 else str(path), known)
+        # names of classes are cut because each is repeated in many rows of the page
+        cut = tuple(
+            name if len(name) <= MAX_NAME_LETTERS else name[: MAX_NAME_LETTERS - 1] + "…" for name in each.classes.names
+        )
+        found.append(replace(each, classes=replace(each.classes, names=cut)))
+    return found
 
 
 def read_account(path: Path, name: str, known: "list[Known] | None" = None, decoded: bool = False) -> Account:
@@ -49,9 +183,6 @@ def read_account(path: Path, name: str, known: "list[Known] | None" = None, deco
     Args:
         known: Data that were read before, so that runs on the same data share them; those read now are added.
         decoded: Whether to decode all images now; otherwise each when it is looked at.
-
-    Raises:
-        DataError, RecipeError: See ``read_accounts``.
     """
     run, recipe = open_run(path)
     classes = read_classes(run)
@@ -124,10 +255,8 @@ def _read_data_once(recipe: Plan, known: list[Known], decoded: bool) -> Known:
 
 def _same(dataset: Dataset, samples: Samples) -> bool:
     """Whether these are the samples that the run was trained on, judging by their labels and names."""
-    if len(dataset) != len(samples):
-        return False
-    names = dataset.reading.names
-    if names and samples.name and [names[row] for row in dataset.source_rows.tolist()] != list(samples.name):
+    names = dataset.reading.names and [dataset.reading.names[row] for row in dataset.source_rows.tolist()]
+    if len(dataset) != len(samples) or (names and samples.name and names != list(samples.name)):
         return False
     if dataset.candidates is not None:
         return bool(dataset.candidates.contain(torch.from_numpy(samples.given)).all())
@@ -169,11 +298,6 @@ def with_verdicts(path: Path) -> tuple[Samples, int]:
     if samples.issue is None or samples.suggested is None or samples.quality is None:
         raise DataError(f"{run.samples}: holds no suggested labels; train again to get them (train.looks above 0)")
     return (samples, 0) if unseen is None else (samples.with_more(unseen), len(unseen))
-
-
-def _short(names: Sequence[str]) -> tuple[str, ...]:
-    """Class names, cut because each is repeated in many rows of the page."""
-    return tuple(name if len(name) <= LETTERS else name[: LETTERS - 1] + "…" for name in names)
 
 
 def _read_history(run: Run) -> list[dict[str, float]]:

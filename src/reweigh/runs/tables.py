@@ -23,10 +23,8 @@ class Samples:
     """What a run stores about each training sample; every array has shape (N,).
 
     Attributes:
-        row: Row in the user's data.
         given: Given label; -1 where there is none.
         name: File name of each sample; None if samples have none.
-        quality: Quality of the given label, from 0 (worst) to 1.
         weight: Mean weight; NaN for a sample never weighed.
         loss: Loss of the given label at the end of training.
         outlier: Whether the sample belongs to no class.
@@ -130,7 +128,6 @@ class Tested:
     """Predictions for the test samples; every array has shape (n,).
 
     Attributes:
-        score: Confidence of the model.
         probability: That of the predicted class.
         right: What the prediction counts on true labels, as estimated; 1 or 0 where labels count as right.
     """
@@ -143,11 +140,7 @@ class Tested:
 
 
 class Kind(NamedTuple):
-    """What the cells of a column hold.
-
-    Attributes:
-        parse: Raises ValueError, KeyError or OverflowError for a cell of another kind.
-    """
+    """What the cells of a column hold."""
 
     parse: Callable[[str], Any]
     what: str

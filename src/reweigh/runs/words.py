@@ -76,7 +76,6 @@ class Family(NamedTuple):
 
     Attributes:
         name: Short name, such as "small classes".
-        words: Number, size and names of the classes.
         learned: What its weighting curve does.
     """
 

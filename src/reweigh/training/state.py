@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, ModelError
-from reweigh.files.seals import checksum
+from reweigh.files.whole import checksum
 from reweigh.names import plural
 from reweigh.training import checkpoint, processes, randomness
 from reweigh.training.judge import Judge

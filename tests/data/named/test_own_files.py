@@ -4,8 +4,8 @@ import torch
 from PIL import Image
 
 from reweigh.data import DATASETS
+from reweigh.data.inputs import MAX_DEVIATIONS
 from reweigh.data.named.own_files import files as read_files
-from reweigh.data.normalize import MAX_DEVIATIONS
 from reweigh.errors import DataError
 
 files = DATASETS["files"]

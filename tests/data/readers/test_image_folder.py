@@ -229,13 +229,13 @@ def test_the_middle_is_what_pillow_itself_crops():
 def test_large_files_are_not_read_at_once(pets, monkeypatch):
     files = sorted(pets.rglob("*.png"))
     at_once = [decode(file, (5, 6), 3) for file in files]
-    monkeypatch.setattr("reweigh.data.readers.image_files.SMALL", 10)
+    monkeypatch.setattr("reweigh.data.readers.image_files.MAX_BYTES_AT_ONCE", 10)
     assert all(torch.equal(decode(file, (5, 6), 3), pixels) for file, pixels in zip(files, at_once, strict=True))
 
 
 @pytest.mark.parametrize("small", [10, 10_000])
 def test_what_is_no_image_is_named_without_the_object_it_was_read_from(tmp_path, monkeypatch, small):
-    monkeypatch.setattr("reweigh.data.readers.image_files.SMALL", small)
+    monkeypatch.setattr("reweigh.data.readers.image_files.MAX_BYTES_AT_ONCE", small)
     (tmp_path / "no.jpg").write_text("not an image")
     with pytest.raises(DataError, match=r"no\.jpg: not a readable image \(cannot identify image file\); repair"):
         decode(tmp_path / "no.jpg", (4, 4), 3)

@@ -145,15 +145,8 @@ def test_texts_that_look_like_numbers_in_another_file(tmp_path):
     assert read_unlabeled(other, (3,), encoding=encoding, raw_bytes=False).inputs[:2].tolist() == [[1, 0, 0], [0, 1, 0]]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "label,x,y\na,1,2,\nb,3,4,\n",  # rows end in a comma
-        "label,x,y\n1,a,1,2\n2,b,3,4\n",  # rows begin with a name, as R writes them
-    ],
-)
-def test_rows_longer_than_the_header(tmp_path, text):
-    data = read(write(tmp_path / "t.csv", text))
+def test_rows_longer_than_the_header(tmp_path):
+    data = read(write(tmp_path / "t.csv", "label,x,y\na,1,2,\nb,3,4,\n"))  # rows end in a comma
     assert data.class_names == ("a", "b")
     assert data.reading.encoding.feature_names == ("x", "y")
     assert data.inputs.sign().tolist() == [[-1, -1], [1, 1]]

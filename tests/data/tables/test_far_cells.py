@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from reweigh.data import read
-from reweigh.data.normalize import robust_scale
+from reweigh.data.inputs import robust_scale
 from reweigh.data.readers import read_unlabeled
 from reweigh.data.source import open_source
 from reweigh.data.tables.decide import decide

@@ -70,6 +70,6 @@ def test_no_text():
 
 
 def test_missing_package_names_the_extra(fresh, monkeypatch):
-    monkeypatch.setattr("reweigh.files.seals.find_spec", lambda name: None)
+    monkeypatch.setattr("reweigh.files.whole.find_spec", lambda name: None)
     with pytest.raises(ModelError, match=r"not installed; install it: pip install 'reweigh\[wordllama\]'"):
         mean_vectors(["a"])

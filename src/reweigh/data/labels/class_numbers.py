@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import at_rows, class_mistakes, listed, raise_all
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, at_rows, class_mistakes, listed, raise_all
 from reweigh.data.tables.cells import order_of, read_dates, spelling
-from reweigh.data.tables.numbers import notation_of
+from reweigh.data.tables.numbers import Notation, parts, usual_unit, votes
 from reweigh.errors import DataError
 from reweigh.files.limits import check_labels
 from reweigh.names import suggestion
@@ -48,7 +48,11 @@ def encode(
     present = known(array)
     if not present.any():
         raise DataError(f"{what}: all {len(array)} are missing; label a few samples of each class")
-    numbers, names = _encode(_whole_objects(array[present]), class_names, what)
+    values = array[present]
+    numeric = [isinstance(value, int | float) and not isinstance(value, bool) for value in values.tolist()]
+    if values.dtype == object and all(numeric) and all(float(value).is_integer() for value in values.tolist()):
+        values = values.astype(np.int64)  # a column of numbers with gaps holds floats
+    numbers, names = _encode(values, class_names, what)
     labels = torch.full((len(array),), -1, dtype=torch.int64)
     labels[torch.from_numpy(present)] = numbers
     return labels, names
@@ -58,11 +62,10 @@ def known(values: np.ndarray) -> np.ndarray:
     """Which values are labels, shape (N,) bool; -1 (number or string), an empty string, None and NaN are not."""
     import pandas as pd
 
-    def is_label(value: Any) -> bool:
-        return (value.strip() if isinstance(value, str) else value) not in ("", "-1", -1)
-
-    missing = pd.isna(values)
-    return np.array([not gone and is_label(value) for value, gone in zip(values.tolist(), missing, strict=True)])
+    plain = [value.strip() if isinstance(value, str) else value for value in values.tolist()]
+    return np.array(
+        [not gone and value not in ("", "-1", -1) for value, gone in zip(plain, pd.isna(values), strict=True)]
+    )
 
 
 def as_array(values: Any) -> np.ndarray:
@@ -116,41 +119,19 @@ def _plain(values: Any, what: str) -> np.ndarray:
     if array.dtype.kind in "biu":
         return array
     if array.dtype.kind == "f":
-        return _whole_floats(array, what)
+        broken = np.flatnonzero((array != np.floor(array)) | (np.abs(array) > 2**53))
+        if len(broken):
+            raise DataError(
+                f"{what}: {len(broken)} of {len(array)} not whole numbers, such as {array[broken[0]]:g} "
+                f"in row {broken[0]}; a classifier needs classes: divide the range into some"
+            )
+        return array.astype(np.int64)
     strings = [str(value) for value in array.tolist()]
     check_labels(strings, what)  # an array of strings takes the length of the longest for each
-    return _numbers_if_all_are(np.array(strings, dtype=str))
-
-
-def _whole_floats(numbers: np.ndarray, what: str) -> np.ndarray:
-    """Floats that are whole numbers, as integers."""
-    broken = np.flatnonzero((numbers != np.floor(numbers)) | (np.abs(numbers) > 2**53))
-    if len(broken):
-        raise DataError(
-            f"{what}: {len(broken)} of {len(numbers)} not whole numbers, such as {numbers[broken[0]]:g} "
-            f"in row {broken[0]}; a classifier needs classes: divide the range into some"
-        )
-    return numbers.astype(np.int64)
-
-
-def _whole_objects(values: np.ndarray) -> np.ndarray:
-    """Integers, if the values are Python numbers that are all whole: a column of numbers with gaps holds floats."""
-    if values.dtype == object and all(
-        isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-        for value in values.tolist()
-    ):
-        return values.astype(np.int64)
-    return values
-
-
-def _numbers_if_all_are(strings: np.ndarray) -> np.ndarray:
-    """Integers, if all strings are whole numbers, so that 10 comes after 9; 3.0 is 3, but 007 is a string."""
-    if not all(WHOLE.fullmatch(string) for string in strings.tolist()):
-        return strings
-    try:
-        return np.array([int(string.partition(".")[0]) for string in strings.tolist()], dtype=np.int64)
-    except (OverflowError, ValueError):  # more digits than a number has
-        return strings
+    if all(WHOLE.fullmatch(string) for string in strings):  # so that 10 comes after 9; 3.0 is 3, but 007 is a string
+        with suppress(OverflowError, ValueError):  # more digits than a number has
+            return np.array([int(string.partition(".")[0]) for string in strings], dtype=np.int64)
+    return np.array(strings, dtype=str)
 
 
 def check_target(values: Sequence[Any], label: str, what: str) -> None:
@@ -160,8 +141,13 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
     rows, count = len(given), len(distinct)
     if rows < MANY_ROWS or count <= min(MANY_ROWS, rows // 2):
         return
-    found = f"{what}: column {label!r} has {count:,} different values in {rows:,} rows, such as {_some(distinct)}: "
-    numbers = notation_of(distinct).read(distinct)
+    some = distinct[:: max(1, count // 3)][:3]
+    shown = ", ".join(repr(text if len(text) <= 30 else text[:29] + "…") for text in some)
+    found = f"{what}: column {label!r} has {count:,} different values in {rows:,} rows, such as {shown}: "
+    written = [parts(text) for text in distinct]
+    counted = votes([part.body for part in written if part])
+    notation = Notation("," if counted[","] > counted["."] else ".", usual_unit(written, [1] * count))
+    numbers = notation.read(distinct)
     numbers = numbers[~np.isnan(numbers)]
     if len(numbers) >= TARGET_SHARE * count:
         if (numbers != np.floor(numbers)).any():
@@ -177,11 +163,6 @@ def check_target(values: Sequence[Any], label: str, what: str) -> None:
         raise DataError(f"{found}dates, not classes; {OTHER}")
     if len({*map(spelling, distinct)}) > 0.5 * rows:
         raise DataError(f"{found}names or free text, not classes; {OTHER}")
-
-
-def _some(distinct: list[str]) -> str:
-    shown = [repr(text if len(text) <= 30 else text[:29] + "…") for text in distinct[:: max(1, len(distinct) // 3)][:3]]
-    return ", ".join(shown)
 
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,7 @@ from torch import Tensor
 
 from reweigh.core.sparse import CandidateSets
 from reweigh.data.arrays import load
-from reweigh.data.checks import at_rows, listed, plural, raise_all, range_mistakes
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, at_rows, listed, plural, raise_all, range_mistakes
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.tables.frames import SUFFIXES, read_frame
 from reweigh.errors import DataError
@@ -159,11 +158,7 @@ def with_candidates(dataset: Dataset, candidates: CandidateSets) -> Dataset:
 
 
 def one_of_each(candidates: CandidateSets) -> Tensor:
-    """One candidate per sample, the (row mod count)-th, so that class sizes are about in proportion to the candidates.
-
-    Returns:
-        Shape (N,) int64.
-    """
+    """One candidate per sample, the (row mod count)-th, so that class sizes are about as the candidates are."""
     counts = candidates.counts
     turn = counts.cumsum(0) - counts + torch.arange(len(counts)) % counts.clamp_min(1)
     return torch.where(counts > 0, F.pad(candidates.classes, (0, 1))[turn].long(), 0)

@@ -26,16 +26,8 @@ log = logging.getLogger(__name__)
 COLUMNS = {
     "sample": ("sample", "row", "index", "id", "item", "item_id", "task", "task_id", "name", "file", "image", "text"),
     "labeler": (
-        "labeler",
-        "annotator",
-        "annotator_id",
-        "worker",
-        "worker_id",
-        "user",
-        "user_id",
-        "by",
-        "rule",
-        "model",
+        *("labeler", "annotator", "annotator_id", "worker", "worker_id"),
+        *("user", "user_id", "by", "rule", "model"),
     ),
     "label": ("label", "answer", "response", "choice", "class", "target", "value"),
     "confidence": ("confidence", "probability", "score"),
@@ -50,12 +42,8 @@ def read_votes(path: Path, names: Sequence[Sequence[Any]], columns: Sequence[str
     names for them. A ``.json`` is an export of Label Studio or Argilla; a ``.jsonl`` one of Argilla or Prodigy.
 
     Args:
-        path: The file.
         names: Ways in which a vote may name its sample, each with one name per sample in the order of the data.
         columns: Columns of the data, besides the usual names, that may name samples.
-
-    Raises:
-        DataError: It is no such file, or names samples that do not exist.
     """
     import pandas as pd
 
@@ -75,30 +63,18 @@ def read_votes(path: Path, names: Sequence[Sequence[Any]], columns: Sequence[str
     table = table.assign(**{found["sample"]: table[found["sample"]].astype(str).str.strip()})
     wanted = set(table[found["sample"]])
     known = max(names, key=lambda each: len(wanted.intersection(map(str, each))))
-    sure = found.get("confidence")
-    if sure is not None and not (table[sure].notna() & (table[sure].astype(str).str.strip() != "")).any():
-        sure = None
-    if sure is not None:
-        table = table.assign(**{sure: table[sure].replace({"": None})})
+    if sure := found.get("confidence"):
+        table = table.assign(**{sure: table[sure].replace(r"^\s*$", None, regex=True)})
+        if not np.asarray(table[sure].notna()).any():
+            del found["confidence"]
     try:
-        return Votes.from_long(
-            table,
-            [str(each) for each in known],
-            sample=found["sample"],
-            labeler=found["labeler"],
-            label=found["label"],
-            confidence=sure,
-        )
+        return Votes.from_long(table, [str(each) for each in known], **found)
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
 
 
 def consensus_of(votes: Votes, class_names: Sequence[str] | None) -> tuple[Votes, list[str | None], tuple[str, ...]]:
-    """The votes with classes as a dataset has them, the consensus of each sample, None without one, and the classes.
-
-    Args:
-        class_names: The classes, if they are known.
-    """
+    """The votes with classes as a dataset has them, the consensus of each sample, None without one, and the classes."""
     votes, labels = first_consensus(votes)
     numbers, names = encode(votes.classes, class_names, "votes")
     called = [str(votes.classes[label]) if label >= 0 else None for label in labels.tolist()]
@@ -106,11 +82,7 @@ def consensus_of(votes: Votes, class_names: Sequence[str] | None) -> tuple[Votes
 
 
 def with_votes(dataset: Dataset, path: Path, class_names: Sequence[str] | None, leave_out: bool) -> Dataset:
-    """Samples that are not rows of a table, with the consensus of a file of votes as their labels.
-
-    Args:
-        leave_out: Whether to leave out samples without a vote.
-    """
+    """Samples that are not rows of a table, with the consensus of a file of votes as their labels."""
     rows = dataset.source_rows.tolist()
     called = [dataset.reading.names[row] for row in rows] if dataset.reading.names else []
     ways = [range(len(dataset)), called, [Path(name).name for name in called]] if called else [range(len(dataset))]
@@ -141,11 +113,7 @@ def _columns(table: "pd.DataFrame", path: Path, columns: Sequence[str]) -> dict[
 
 
 def read_json(path: Path, instead: str) -> Any:
-    """What another tool wrote: a .json file, or one record per line.
-
-    Args:
-        instead: What else can be exported, for the message.
-    """
+    """What another tool wrote: a .json file, or one record per line."""
     text = read_bytes(path).decode("utf-8-sig", "replace")
     try:
         if path.suffix == ".json":

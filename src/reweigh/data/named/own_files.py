@@ -10,16 +10,15 @@ import torch
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor
 
-from reweigh.data.copies import by_chance, equal, first_of, groups_of, joined, near_pictures
 from reweigh.data.dataset import Dataset, Splits
+from reweigh.data.inputs import Standardize, normalize_like
 from reweigh.data.labels.label_file import split_names
-from reweigh.data.normalize import Standardize, normalize_like
 from reweigh.data.on_demand import DEFAULT_DISK_GB, DEFAULT_MEMORY_GB
 from reweigh.data.readers import has_test_part, read_files, reader_of, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.table import filled
 from reweigh.data.source import Source, open_source
-from reweigh.data.splits import stratified
+from reweigh.data.splits import by_chance, equal, first_of, groups_of, joined, near_pictures, stratified
 from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import TextAs, fit_encoding, numbers_parsed
 from reweigh.errors import DataError
@@ -125,14 +124,12 @@ def files(
         **images,
     )
     check_alike(train, judged)
-    judged = one_or_several(with_own_rows(judged), separator, train.class_names)
+    names = judged.reading.names and tuple(judged.reading.names[row] for row in judged.source_rows.tolist())
+    judged = replace(
+        judged, origin=None, reading=replace(judged.reading, names=names)
+    )  # its rows are not those of train
+    judged = one_or_several(judged, separator, train.class_names)
     return Splits(train, replace(judged, normalize=train.normalize))
-
-
-def with_own_rows(test: Dataset) -> Dataset:
-    """A test set of its own, some of whose samples were left out: its rows are not rows of the training data."""
-    names = test.reading.names and tuple(test.reading.names[row] for row in test.source_rows.tolist())
-    return replace(test, origin=None, reading=replace(test.reading, names=names))
 
 
 def one_or_several(dataset: Dataset, separator: str | None, class_names: Sequence[str] | None = None) -> Dataset:
@@ -195,10 +192,6 @@ def equal_rows(frame: "pd.DataFrame", dataset: Dataset) -> Tensor | None:
     found = equal(row.tobytes() for row in np.stack(codes, axis=1)) if codes else None
     first = None if found is None else first_of(found).numpy()
     return None if first is None or by_chance((column[first] for column in codes), len(first)) else found
-
-
-def _words(texts: "pd.Series") -> "pd.Series":
-    return texts.astype(str).str.lower().str.replace(r"\W+", " ", regex=True).str.strip()
 
 
 def rows(labels: Tensor, test_fraction: float, seed: int, groups: Tensor | None = None) -> tuple[Tensor, Tensor]:

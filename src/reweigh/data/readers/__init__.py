@@ -6,15 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-from reweigh.data.checks import check_inputs
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, input_mistakes, raise_all
 from reweigh.data.labels.class_numbers import joined, warn_of_spellings
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.vote_files import with_votes
 from reweigh.data.parts import SPLIT_FOLDERS, archives_at
 from reweigh.data.readers import image_archives, image_list, npz, published, table
 from reweigh.data.readers.image_files import Resize
-from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, one_of
+from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled
 from reweigh.data.source import FIELDS, Source, open_source
 from reweigh.data.tables.decide import ColumnAs, Kind
 from reweigh.data.tables.encoding import TextAs
@@ -125,13 +124,14 @@ def read_unlabeled(path: str | Path, shape: tuple[int, ...], **form: Any) -> Unl
     check_exists(path)
     wanted = Form(tuple(shape), **form)
     is_row = wanted.encoding is not None  # then a table is a table, even if one of its columns names images
-    known = [reader for reader in READERS.values() if not (is_row and reader is image_list.LISTED)]
-    readers = [reader.unlabeled for reader in known if reader.unlabeled]
+    known = [each for each in READERS.values() if not (is_row and each is image_list.LISTED)]
+    readers = [each.unlabeled for each in known if each.unlabeled]
     for reader in readers:
         if reader.recognizes(path):
             found = reader.read(path, wanted)
             if found.frame is None or len(found.frame):  # a table without rows gives predictions without rows
-                check_inputs(found.inputs, str(path))
+                wrong = input_mistakes(found.inputs, len(found.inputs))
+                raise_all(wrong if len(found.inputs) else ["there are no samples"], str(path))
             return found
     raise unknown(path, [reader.about for reader in readers])
 
@@ -168,4 +168,5 @@ def unknown(path: Path, formats: Sequence[str]) -> DataError:
     if path.is_dir() and not any(path.iterdir()):
         return DataError(f"{path}: the folder is empty; give images, with one sub-folder per class, or a table")
     kind = "folder" if path.is_dir() else "file"
-    return DataError(f"{path}: not a {kind} that reweigh can read; give {one_of(formats)}")
+    allowed = " or ".join(filter(None, (", ".join(formats[:-1]), formats[-1])))
+    return DataError(f"{path}: not a {kind} that reweigh can read; give {allowed}")

@@ -12,9 +12,9 @@ from typing import Any
 
 from reweigh.data.parts import archives_at, of_split, parts_of
 from reweigh.data.readers.image_files import Packed, mapped, suffixes
-from reweigh.data.readers.images import ImageList, image_reader, no_labels
+from reweigh.data.readers.images import ImageList, image_reader
 from reweigh.data.readers.table import gaps_as_none
-from reweigh.data.source import USUAL_LABELS, Source
+from reweigh.data.source import USUAL_LABELS, Source, absent
 from reweigh.data.tables.frames import ARROW_SUFFIXES, data_errors, row_batches, schema_of
 from reweigh.data.tables.frames import class_names as names_of_classes
 from reweigh.errors import DataError, StorageError
@@ -51,7 +51,7 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
     if wanted in extensions:
         texts = [parts[wanted].read_bytes() if wanted in parts else b"" for _, parts in samples]
         return [text.decode("utf-8", "replace").strip() for text in texts]
-    described = [_description(parts) for _, parts in samples]
+    described = [json_object(parts["json"]) if "json" in parts else {} for _, parts in samples]
     keys = list(dict.fromkeys(key for about in described for key in about))
     found = next((key for key in ([label] if label else USUAL_LABELS) if key in keys), None)
     if found is not None:
@@ -59,20 +59,19 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
     folders = [str(PurePosixPath(key).parent.name) for key, _ in samples]
     if label is None and all(folders):
         return folders
-    raise no_labels(path, [*extensions, *keys], label)
+    raise absent(label, [*extensions, *keys], "label", path)
 
 
-def _description(parts: Parts) -> dict[str, Any]:
+def json_object(file: Packed) -> dict[str, Any]:
     try:
-        found = json.loads(parts["json"].read_bytes()) if "json" in parts else {}
+        found = json.loads(file.read_bytes())
     except (ValueError, RecursionError):
-        raise DataError(f"{parts['json']}: not JSON") from None
+        raise DataError(f"{file}: not JSON") from None
     return found if isinstance(found, dict) else {}
 
 
 @lru_cache(maxsize=10_000)
 def _index(file: Path, changed: int) -> list[tuple[str, Packed | None, Parts]]:
-    """The samples of an archive: their names, images and other members."""
     samples: dict[str, Parts] = {}
     try:
         with open(file, "rb") as opened, tarfile.open(fileobj=opened, mode="r:") as archive:
@@ -110,7 +109,7 @@ def find_parquet_images(source: Source, split: str, class_names: Sequence[str] |
     columns = _schema(files[0]).names
     column = next((name for name in ([label] if label else LABEL_COLUMNS) if name in columns), None)
     if column is None:
-        raise no_labels(path, [name for name in columns if name != _image_column(files[0])], label)
+        raise absent(label, [name for name in columns if name != _image_column(files[0])], "label", path)
     images, labels = _unpacked(tuple(files), column, tuple(file.stat().st_mtime_ns for file in files))
     classes = names_of_classes(_schema(files[0])).get(column)
     if classes is not None:
@@ -150,7 +149,6 @@ def _unpacked(files: tuple[Path, ...], label: str | None, changed: tuple[int, ..
 
 
 def _rows(file: Path, label: str | None) -> Iterator[tuple[str | None, bytes, Any]]:
-    """The name, the bytes and the label of each image."""
     column = _image_column(file)
     assert column is not None
     with data_errors(file):
@@ -193,15 +191,13 @@ def holds_images(path: Path) -> bool:
 
 def _in_shards(path: Path) -> ImageList:
     samples = [each for file in archives_at(path, ".tar") for each in _index(file, file.stat().st_mtime_ns)]
-    return _unlabeled(path, [image for _, image, _ in samples if image is not None])
+    images = [image for _, image, _ in samples if image is not None]
+    return ImageList(path, tuple(image.name for image in images), images, [])
 
 
 def _in_parquet(path: Path) -> ImageList:
-    files = archives_at(path, ARROW_SUFFIXES)
-    return _unlabeled(path, _unpacked(tuple(files), None, tuple(file.stat().st_mtime_ns for file in files))[0])
-
-
-def _unlabeled(path: Path, images: Sequence[Packed]) -> ImageList:
+    files = tuple(archives_at(path, ARROW_SUFFIXES))
+    images, _ = _unpacked(files, None, tuple(file.stat().st_mtime_ns for file in files))
     return ImageList(path, tuple(image.name for image in images), images, [])
 
 

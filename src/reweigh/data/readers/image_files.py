@@ -60,9 +60,9 @@ def mapped(file: IO[bytes]) -> mmap:
 Resize = Literal["crop", "pad", "stretch"]
 """How an image gets other proportions: the middle is cropped, gray is added, or it is stretched."""
 
-GRAY = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
-SMALL = 1 << 24  # bytes of a file that is read at once
-PHONE = (".heic", ".heif")  # what phones store by default, and Pillow cannot read
+GRAY_MODES = ("1", "L", "LA", "I", "I;16", "I;16B", "I;16L", "F")  # Pillow's names for images without color
+MAX_BYTES_AT_ONCE = 1 << 24  # bytes of a file that is read at once
+PHONE_SUFFIXES = (".heic", ".heif")  # what phones store by default, and Pillow cannot read
 ORIENTATION = 0x0112  # the EXIF tag
 # Of what Pillow can open: EPS would start another program, and others unpack without a limit or are not pixels.
 # They are tried in this order.
@@ -87,7 +87,7 @@ def header(path: File) -> Header:
     """Size of an image, and whether it is gray."""
     with image_errors(path):
         if isinstance(path, Path):
-            if path.suffix.lower() in PHONE:
+            if path.suffix.lower() in PHONE_SUFFIXES:
                 raise ValueError("HEIC is not supported, convert it to JPEG")
             if path.suffix.lower() not in suffixes():
                 raise ValueError("not an image file by its extension")
@@ -95,7 +95,7 @@ def header(path: File) -> Header:
         with open_image(path) as image:
             turned = may_be_turned(image) and image.getexif().get(ORIENTATION, 1) >= 5  # stored on its side
             size = (image.width, image.height) if turned else (image.height, image.width)
-            return Header(*size, image.mode in GRAY)
+            return Header(*size, image.mode in GRAY_MODES)
 
 
 def decode(path: File, size: tuple[int, int], channels: int, resize: Resize = "crop") -> Tensor:
@@ -133,16 +133,9 @@ def resized(image: "PillowImage", size: tuple[int, int], how: Resize) -> "Pillow
     wanted = (size[1], size[0])
     if how == "pad":
         return ImageOps.pad(image, wanted, Image.Resampling.BILINEAR, "gray")
-    box = middle(image.size, wanted) if how == "crop" else None
-    return image.resize(wanted, Image.Resampling.BILINEAR, box)
-
-
-def middle(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Left, upper, right and lower edge of the largest part in the middle that has the wanted proportions."""
-    (width, height), ratio = size, wanted[0] / wanted[1]
-    across, down = (ratio * height, height) if width >= ratio * height else (width, width / ratio)
-    left, upper = (width - across) / 2, (height - down) / 2
-    return left, upper, left + across, upper + down
+    if how == "crop":
+        return ImageOps.fit(image, wanted, Image.Resampling.BILINEAR)
+    return image.resize(wanted, Image.Resampling.BILINEAR)
 
 
 def as_bytes(image: "PillowImage") -> "np.ndarray":
@@ -162,7 +155,7 @@ def content(path: File) -> bytes | None:
     file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))  # takes half as long as a file object
     try:
         size = os.fstat(file).st_size
-        found = os.read(file, size) if size <= SMALL else b""
+        found = os.read(file, size) if size <= MAX_BYTES_AT_ONCE else b""
     finally:
         os.close(file)
     return found if len(found) == size else None

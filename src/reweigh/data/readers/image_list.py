@@ -174,7 +174,8 @@ def _recognizes(path: Path) -> bool:
         listed = find_list(path) is not None
     except DataError:  # a list that is not complete; the user may have named its labels, and reading reports the rest
         listed = True
-    return listed or (path.is_dir() and _is_flat(path))
+    flat = path.is_dir() and not sub_folders(path) and any(_is_image(entry.name) for entry in path.iterdir())
+    return listed or flat
 
 
 def _names_images(path: Path) -> bool:
@@ -184,12 +185,7 @@ def _names_images(path: Path) -> bool:
 def _listed_at(path: Path) -> ImageList:
     named = _named_in(path, _around(path))
     assert named is not None
-    folder, names, _ = named
-    return _listed(folder, names, [])
-
-
-def _is_flat(path: Path) -> bool:
-    return not sub_folders(path) and any(_is_image(entry.name) for entry in path.iterdir())
+    return _listed(named[0], named[1], [])
 
 
 LISTED = image_reader(
@@ -219,10 +215,6 @@ def _below(path: Path) -> ImageList:
     return ImageList(path.parent, (path.name,), [path], [])
 
 
-def _has_sub_folders(path: Path) -> bool:
-    return path.is_dir() and bool(sub_folders(path))
-
-
 def _may_hold_images(path: Path) -> bool:
     if path.is_dir() or find_spec("PIL") is None:
         return path.is_dir()
@@ -231,7 +223,7 @@ def _may_hold_images(path: Path) -> bool:
 
 FOLDER = image_reader(
     "a folder of images with one sub-folder per class",
-    _has_sub_folders,
+    lambda path: path.is_dir() and bool(sub_folders(path)),
     find_folders,
     ("an image or a folder of images", _may_hold_images, _below),
     has_test=has_test_folder,

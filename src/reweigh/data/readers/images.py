@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from reweigh.data.checks import check, check_samples, listed, plural, raise_all
-from reweigh.data.copies import equal, joined
-from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.dataset import Dataset, Reading, check, check_samples, listed, plural, raise_all
 from reweigh.data.inputs import Inputs, is_image
 from reweigh.data.labels.class_numbers import encode
 from reweigh.data.on_demand import DEFAULT_DISK_GB, OnDemand, fits, standardize_by_some
 from reweigh.data.readers.image_files import File, Header, Resize, check_pillow, decode, header, image_errors, reason
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.data.source import Source
+from reweigh.data.splits import equal, joined
 from reweigh.errors import DataError, StorageError
 from reweigh.files.row_cache import RowCache, digest
-from reweigh.names import suggestion
 
 log = logging.getLogger(__name__)
 MIN_CACHED_FILES = 2000  # the headers of fewer are read in less than a second
@@ -32,12 +30,23 @@ def headers_of(files: Sequence[File], root: Path) -> list[Header | str]:
     """The header of each image, or why it has none."""
     if len(files) < MIN_CACHED_FILES:
         return [_header_or_reason(file) for file in files]
+
+    def one(row: int) -> Tensor:
+        found = _header_or_reason(files[int(missing[row])])
+        return torch.tensor((-1.0, -1.0, -1.0) if isinstance(found, str) else tuple(map(float, found)))
+
     store = RowCache(f"headers-{digest(str(root.resolve()).encode()).hex()[:12]}", 3)
-    digests = [_digest(file) for file in files]
+    digests = []
+    for file in files:  # a digest changes when a file does
+        path, found = file if isinstance(file, Path) else file.archive, ""
+        with suppress(OSError):  # the file is gone
+            found = f"{path.stat().st_size} {path.stat().st_mtime_ns}"
+        digests.append(digest(f"{file} {found}".encode()))
     rows = torch.full((len(files), 3), -1.0)
     missing = store.fill(digests, rows).nonzero().flatten()
     if len(missing):
-        rows[missing] = _read([files[place] for place in missing.tolist()])
+        source = OnDemand(one, len(missing), (3,), torch.float32)
+        rows[missing] = torch.cat(list(source.ahead(torch.arange(len(missing)).split(HEADERS_AT_ONCE))))
         if len(new := missing[rows[missing, 0] >= 0]):
             with suppress(StorageError):  # then they are read again next time
                 store.add([digests[place] for place in new.tolist()], rows[new])
@@ -54,27 +63,6 @@ def _header_or_reason(file: File) -> Header | str:
         return reason(error.__cause__).removeprefix(f"{file}: ")
 
 
-def _read(files: Sequence[File]) -> Tensor:
-    """Height, width and whether it is gray of each image, -1 for what is not one; shape (N, 3)."""
-
-    def one(row: int) -> Tensor:
-        found = _header_or_reason(files[row])
-        return torch.tensor((-1.0, -1.0, -1.0) if isinstance(found, str) else tuple(map(float, found)))
-
-    source = OnDemand(one, len(files), (3,), torch.float32)
-    return torch.cat(list(source.ahead(torch.arange(len(files)).split(HEADERS_AT_ONCE))))
-
-
-def _digest(file: File) -> bytes:
-    """A digest that changes when a file does."""
-    path = file if isinstance(file, Path) else file.archive
-    try:
-        found = path.stat()
-    except OSError:  # the file is gone
-        return digest(str(file).encode())
-    return digest(f"{file} {found.st_size} {found.st_mtime_ns}".encode())
-
-
 class Image(NamedTuple):
     """A file that has the header of an image."""
 
@@ -86,7 +74,7 @@ Skipped = dict[File, str]  # file -> why it is left out
 
 
 def read_pixels(
-    found: list[Image],
+    found: Sequence[Image],
     shape: tuple[int, int, int],
     memory_gb: float,
     skipped: Skipped,
@@ -140,17 +128,6 @@ def warn_of_skipped(root: Path, skipped: Skipped, num_found: int) -> tuple[str, 
     return lines
 
 
-def pixels_of(
-    found: list[Image], skipped: Skipped, request: Request, what: str, mistakes: Sequence[str] = ()
-) -> tuple[Inputs, Tensor]:
-    """The pixels of found images in the size that is asked for, gray if all are gray; see ``read_pixels``."""
-    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
-    raise_all([*mistakes, *size_mistakes(found, wanted)], what)
-    height, width = wanted or found[0].header[:2]
-    shape = (1 if all(image.header.gray for image in found) else 3, height, width)
-    return read_pixels(found, shape, request.memory_gb, skipped, request.resize, request.disk_gb)
-
-
 def size_mistakes(found: Sequence[Image], wanted: tuple[int, int] | None) -> list[str]:
     """Images of different sizes and no size to resize them to, or a size below 1."""
     if wanted is not None:
@@ -181,10 +158,6 @@ class ImageList(NamedTuple):
     """Images with their labels.
 
     Attributes:
-        names: Name of each image, in the order of the list.
-        labels: Label of each; None where it is missing.
-        class_names: Names of the classes in their order, if the data have one.
-        groups: Group of each image, shape (N,), if the user gave groups.
         folders: Whether classes are folders, each of which should hold images, and images have no other order.
     """
 
@@ -218,7 +191,10 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     if not images and not mistakes:
         trouble = f"can be read in {found.root}" if any(label is not None for label in found.labels) else "has a label"
         raise DataError(f"{what}: none of its {plural(len(found.names), 'listed image')} {trouble}")
-    inputs, kept = pixels_of(images, skipped, request, what, mistakes)
+    wanted = (request.size, request.size) if isinstance(request.size, int) else request.size
+    raise_all([*mistakes, *size_mistakes(images, wanted)], what)
+    shape = (1 if all(image.header.gray for image in images) else 3, *(wanted or images[0].header[:2]))
+    inputs, kept = read_pixels(images, shape, request.memory_gb, skipped, request.resize, request.disk_gb)
     origin = torch.tensor(rows)[kept]
     raise_all(_empty_folders(found, origin.tolist(), skipped, request), what)
     labels, names = found.numbers(origin.tolist(), what, request.class_names)
@@ -292,14 +268,6 @@ def read_to_predict(listing: ImageList, form: Form, path: Path) -> Unlabeled:
     if colored := sum(channels == 1 and not image.header.gray for image in found):
         log.info("%s: %d of %d images lose their color; the model was trained in gray", path, colored, len(found))
     return Unlabeled(inputs, tuple(shown(image.path, root) for image in found))
-
-
-def no_labels(path: Path, columns: Sequence[str], wanted: str | None) -> DataError:
-    """The error for images without a known column of labels, or without the wanted one."""
-    if wanted is not None:
-        near = suggestion(wanted, columns)
-        return DataError(f"{path}: no column {wanted!r} for the label; there are: {listed(columns)}.{near}")
-    return DataError(f"{path}: which column is the label? There are: {listed(columns)}. Name one", "label")
 
 
 def image_reader(

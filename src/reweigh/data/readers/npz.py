@@ -7,8 +7,7 @@ import numpy as np
 import torch
 
 from reweigh.data.arrays import as_tensor, channels_first, from_arrays, load
-from reweigh.data.checks import listed
-from reweigh.data.dataset import Dataset
+from reweigh.data.dataset import Dataset, listed
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.errors import DataError
 

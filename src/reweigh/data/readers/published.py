@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from reweigh.data.arrays import from_arrays
-from reweigh.data.checks import check_samples, listed
-from reweigh.data.dataset import Dataset
-from reweigh.data.normalize import Standardize
+from reweigh.data.dataset import Dataset, check_samples, listed
+from reweigh.data.inputs import Standardize
 from reweigh.data.readers.reader import Reader, Request
 from reweigh.errors import DataError
-from reweigh.files.limits import RATIO, check_expanded, check_file, limit
+from reweigh.files.limits import MAX_EXPANSION, check_expanded, check_file, limit
 
 TYPES = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}  # by the third byte of the file
 STEMS = {"train": "train", "test": "t10k"}
@@ -48,7 +47,7 @@ def content(path: Path) -> bytes:
         if data[:2] != b"\x1f\x8b":
             return data
         with gzip.open(path) as file:
-            data = file.read(max(limit("expanded"), RATIO * len(data)) + 1)
+            data = file.read(max(limit("expanded"), MAX_EXPANSION * len(data)) + 1)
         check_expanded(path, len(data))
         return data
     except FileNotFoundError:
@@ -88,21 +87,15 @@ def idx_names(split: str) -> tuple[str, str]:
     return f"{STEMS[split]}-images-idx3-ubyte", f"{STEMS[split]}-labels-idx1-ubyte"
 
 
-def _has_idx(path: Path) -> bool:
-    if path.is_dir():
-        return any(find_idx_pair(path, split) for split in STEMS)
-    return companion(path) is not None
-
-
 IDX = Reader(
     about="IDX files (train-images-idx3-ubyte, ...)",
-    recognizes=_has_idx,
+    recognizes=lambda path: any(find_idx_pair(path, split) for split in STEMS) or companion(path) is not None,
     read=read_idx_pair,
     has_test=lambda path: path.is_dir() and find_idx_pair(path, "test") is not None,
 )
 
 
-PIXELS = 3 * 32 * 32
+CIFAR_VALUES = 3 * 32 * 32
 
 
 class Layout(NamedTuple):
@@ -155,35 +148,20 @@ def find_layout(folder: Path) -> Layout | None:
 
 
 def read_records(files: Sequence[Path], label_bytes: int) -> tuple[Tensor, Tensor]:
-    """All records of the files, in order.
-
-    Returns:
-        tuple: Images (N, 3, 32, 32) bytes, and labels (N,) from the last label byte.
-    """
-    record = label_bytes + PIXELS
-    sizes = [whole_records(file, record) for file in files]
-    images = np.empty((sum(sizes), PIXELS), dtype=np.uint8)
-    labels = np.empty(sum(sizes), dtype=np.int64)
-    start = 0
-    for file, size in zip(files, sizes, strict=True):
-        records = np.fromfile(file, dtype=np.uint8, count=size * record).reshape(size, record)
-        images[start : start + size] = records[:, label_bytes:]
-        labels[start : start + size] = records[:, label_bytes - 1]
-        start += size
-    return torch.from_numpy(images).view(-1, 3, 32, 32), torch.from_numpy(labels)
-
-
-def whole_records(file: Path, record: int) -> int:
-    """Number of records in a file."""
-    if not file.is_file():
-        raise DataError(f"{file}: there is no such file")
-    size = file.stat().st_size
-    if size == 0 or size % record:
-        raise DataError(
-            f"{file}: truncated: {size} bytes are not a whole number of records of {record}; "
-            "delete it and download it again"
-        )
-    return size // record
+    """Images (N, 3, 32, 32) bytes of all records in the files, and labels (N,) from the last label byte."""
+    found, record = [], label_bytes + CIFAR_VALUES
+    for file in files:
+        if not file.is_file():
+            raise DataError(f"{file}: there is no such file")
+        size = file.stat().st_size
+        if size == 0 or size % record:
+            raise DataError(
+                f"{file}: truncated: {size} bytes are not a whole number of records of {record}; "
+                "delete it and download it again"
+            )
+        found.append(np.fromfile(file, dtype=np.uint8).reshape(-1, record))
+    records = torch.from_numpy(np.concatenate(found))
+    return records[:, label_bytes:].reshape(-1, 3, 32, 32), records[:, label_bytes - 1].long()
 
 
 CIFAR = Reader(

@@ -23,11 +23,9 @@ class Request:
 
     Attributes:
         labels: Labels from elsewhere, one per sample, for data that have no labels of their own.
-        split: "train" or "test", where the path holds both.
         class_names: Class names in the order of the class numbers; taken from the data by default.
         encoding: How to encode a table, as fitted to another.
         encode: Whether to encode a table at all; otherwise it is only decided how to read its columns.
-        disk_gb: Gigabytes that these may take on disk, decoded.
         unlabeled: Whether the data themselves may have gaps in their labels.
         drop_unlabeled: Whether to leave out rows of a table without a label.
     """
@@ -51,7 +49,6 @@ class Form(NamedTuple):
     """The form of the inputs that a model was trained on.
 
     Attributes:
-        raw_bytes: Whether the raw inputs are bytes, as those of images are.
         trained_on: Training data, which new tables are probably written like.
     """
 
@@ -92,10 +89,6 @@ class Reader:
 
     Attributes:
         about: Phrase for messages that list all formats, such as "a table (.csv, .parquet)".
-        recognizes: Whether an existing path holds this format.
-        read: Reads the labeled samples at a path.
-        has_labels: Whether data have labels of their own.
-        has_test: Whether a path holds test samples in addition to the training samples.
         unlabeled: Reader of inputs to predict; None if the format has labels always.
         images: (source, part, class names if known) -> the images with their labels (``images.ImageList``), not yet
             decoded; None for other formats.
@@ -115,8 +108,3 @@ def describe(shape: tuple[int, ...]) -> str:
     if len(shape) == 1:
         return f"rows of {shape[0]} features"
     return f"{'images' if is_image(shape) else 'samples'} of {' x '.join(map(str, shape))}"
-
-
-def one_of(phrases: Sequence[str]) -> str:
-    """The phrases as a list in a sentence: "a, b or c"."""
-    return " or ".join(filter(None, (", ".join(phrases[:-1]), phrases[-1])))

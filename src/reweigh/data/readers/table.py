@@ -8,30 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from reweigh.data.checks import check, check_samples, listed, plural
-from reweigh.data.dataset import Dataset, Reading
+from reweigh.data.dataset import Dataset, Reading, check, check_samples, listed, plural
 from reweigh.data.labels.class_numbers import check_target, encode
 from reweigh.data.labels.vote_files import consensus_of, read_votes
 from reweigh.data.parts import parts_of
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader
-from reweigh.data.source import USUAL_LABELS, Source, label_column
+from reweigh.data.source import USUAL_LABELS, Source, absent, label_column
 from reweigh.data.tables.cells import LABEL_GAPS, cells_of
 from reweigh.data.tables.decide import Kind, decide
 from reweigh.data.tables.encoding import Encoding, fit_encoding
 from reweigh.data.tables.frames import is_table, read_frame, tables_at
 from reweigh.errors import DataError
 from reweigh.issues.votes import Votes
-from reweigh.names import suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
 
 log = logging.getLogger(__name__)
-
-
-def read_table(path: Path, request: Request) -> Dataset:
-    """A dataset from the files of a table; see ``from_frame``."""
-    return from_frame(request.source.frame(request.split), request, str(path))
 
 
 def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> Dataset:
@@ -92,11 +85,7 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
 def votes_for(
     frame: "pd.DataFrame", request: Request, columns: Sequence[str]
 ) -> tuple[Votes, list[str | None], Sequence[str]]:
-    """Votes of several labelers for the rows of a table, their consensus, None for rows without one, and the classes.
-
-    Args:
-        columns: Columns of the labelers; without them, the votes are in a file.
-    """
+    """Votes of several labelers for the rows of a table, their consensus (None for rows without one), the classes."""
     if columns:
         cells = {name: gaps_as_none(frame[name]) for name in columns}
         for name, given in cells.items():
@@ -122,9 +111,7 @@ def filled(encoding: Encoding, features: "pd.DataFrame", what: str) -> dict[str,
 def column_groups(frame: "pd.DataFrame", group: str, what: str) -> torch.Tensor:
     """The group of each row by a column; a gap is a group of its own."""
     if group not in frame.columns:
-        known = [str(name) for name in frame.columns]
-        near = suggestion(group, known)
-        raise DataError(f"{what}: no column {group!r} for the group; there are: {listed(known)}.{near}")
+        raise absent(group, frame.columns, "group", what)
     cells = cells_of(frame.loc[:, group])
     if len(cells.distinct) < 2 and not cells.gaps:
         raise DataError(f"{what}: column {group!r} has one value, so all rows are in one group; name another column")
@@ -147,39 +134,24 @@ def read_inputs(path: Path, form: Form) -> Unlabeled:
     """The rows of a table, encoded as the training rows were; warns of what training did not have."""
     if form.encoding is None:
         raise form.mismatch(path, "a table")
-    frame = _like_training(path, form, form.encoding)
+    like = form.trained_on or Source(path)
+    frame = read_frame(path, form.sep or like.sep, form.charset or like.encoding)
     inputs = form.encoding.apply(frame, str(path))
     for words in form.encoding.strange(frame):
         log.warning("%s: %s", path, words)
     return Unlabeled(inputs, frame=frame)
 
 
-def _like_training(path: Path, form: Form, encoding: Encoding) -> "pd.DataFrame":
-    """The table, with the separator and encoding of the training data if it has their columns then."""
-    usual = form.trained_on
-    if usual is not None and (usual.sep or usual.encoding) and not (form.sep or form.charset):
-        try:
-            frame = read_frame(path, usual.sep, usual.encoding)
-        except DataError:
-            frame = None
-        if frame is not None and all(column.name in frame.columns for column in encoding.columns):
-            return frame
-    return read_frame(path, form.sep, form.charset)
-
-
 def _has_labels(source: Source) -> bool:
-    return (
-        source.label is not None
-        or source.votes is not None
-        or any(name in source.frame().columns for name in USUAL_LABELS)
-    )
+    named = source.label is not None or source.votes is not None
+    return named or any(name in source.frame().columns for name in USUAL_LABELS)
 
 
 ABOUT = "a table (.csv, .tsv, .xlsx, .json, .parquet, .arrow)"
 READER = Reader(
     about=ABOUT,
     recognizes=is_table,
-    read=read_table,
+    read=lambda path, request: from_frame(request.source.frame(request.split), request, str(path)),
     has_labels=_has_labels,
     has_test=lambda path: path.is_dir() and "test" in parts_of(tables_at(path)),
     unlabeled=UnlabeledReader(ABOUT, is_table, read_inputs),

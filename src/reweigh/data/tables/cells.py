@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from reweigh.data.checks import at_rows, plural
+from reweigh.data.dataset import at_rows, plural
 from reweigh.data.tables.numbers import Notation
 from reweigh.errors import DataError
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from reweigh.data.checks import plural
-from reweigh.data.normalize import MAX_DEVIATIONS, fence, robust_scale
+from reweigh.data.dataset import plural
+from reweigh.data.inputs import MAX_DEVIATIONS, fence, robust_scale
 from reweigh.data.tables.cells import GAPS, MISSING, Cells, Order, as_days, as_numbers, cells_of, spelling
 from reweigh.data.tables.numbers import USUAL, Notation
 from reweigh.data.tables.text import Plain, TfIdf, WordsAndVectors

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from reweigh.data.checks import listed, plural
+from reweigh.data.dataset import listed, plural
 from reweigh.data.tables.cells import (
     COMPACT,
     UNSPACED,
@@ -25,7 +25,19 @@ from reweigh.data.tables.cells import (
     spelling,
 )
 from reweigh.data.tables.columns import are_boolean, category_cells
-from reweigh.data.tables.numbers import PLAIN, USUAL, Notation, Parts, far_cells, far_notes, parts, usual_unit, votes
+from reweigh.data.tables.numbers import (
+    MAX_NAMED,
+    PLAIN,
+    USUAL,
+    Notation,
+    Parts,
+    far_cells,
+    far_words,
+    gap_option,
+    parts,
+    usual_unit,
+    votes,
+)
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 
@@ -81,7 +93,9 @@ class ReadAs:
     @property
     def notes(self) -> str:
         """What to look at, in words: what is odd, and numbers that may mean a gap."""
-        return "; ".join(filter(None, (self.odd, far_notes(self.name, self.far))))
+        gaps = gap_option(self.name, [value for value, _ in self.far]) if len(self.far) <= MAX_NAMED else ""
+        far = [far_words(self.far), f"read as gaps? {gaps}" if gaps else ""] if self.far else []
+        return "; ".join(filter(None, (self.odd, *far)))
 
     @property
     def is_id(self) -> bool:
@@ -98,7 +112,9 @@ def decide(
     """How to read each column."""
     kinds, gaps = kinds or {}, gaps or {}
     _check_kinds(frame, {**dict.fromkeys(gaps, "number"), **kinds}, what)
-    columns = {str(name): _without(values, gaps.get(str(name), ())) for name, values in frame.items()}
+    columns = {str(name): values for name, values in frame.items()}
+    for name in gaps:
+        columns[name] = columns[name].mask(np.isin(as_numbers(columns[name], USUAL), gaps[name]))
     strings = [name for name, values in columns.items() if kinds.get(name) != "drop" and not _typed(values)]
     quick = {name: read for name in strings if (read := _plain_numbers(columns[name], kinds.get(name)))}
     cells: dict[str, Cells] = {}
@@ -142,11 +158,6 @@ def decide(
     return _compared(columns, found, kinds)
 
 
-def _without(values: "pd.Series", gaps: Sequence[float]) -> "pd.Series":
-    """The column without cells that hold one of these numbers."""
-    return values.mask(np.isin(as_numbers(values, USUAL), gaps)) if gaps else values
-
-
 def _check_kinds(frame: "pd.DataFrame", kinds: Mapping[str, Kind], what: str) -> None:
     names = [str(name) for name in frame.columns]
     if unknown := [name for name in kinds if name not in names]:
@@ -168,7 +179,6 @@ def _typed(values: "pd.Series") -> bool:
 
 
 def _of_type(values: "pd.Series", given: Kind | None) -> ReadAs:
-    """A column of numbers or dates, as pandas says."""
     from pandas.api import types
 
     name, there = str(values.name), values.dropna()
@@ -203,16 +213,13 @@ def _plain_numbers(values: "pd.Series", given: Kind | None) -> ReadAs | None:
     if not np.isfinite(numbers).all():
         return None
     name, texts = str(values.name), values.unique()
-    examples = tuple(
-        _example(text) for text in dict.fromkeys(" ".join(text.split()) for text in texts[: 9 * MAX_EXAMPLES])
-    )
+    few = dict.fromkeys(" ".join(text.split()) for text in texts[: 9 * MAX_EXAMPLES])
+    examples = tuple(map(_example, few))
     read = ReadAs(name, "number", examples[:MAX_EXAMPLES])
     whole = numbers == np.floor(numbers)
     if given == "number":
         return read
-    if len(examples) == 1 < len(values) or len(examples) < MAX_EXAMPLES < len(
-        texts
-    ):  # spaces around the same few numbers
+    if len(few) == 1 < len(values) or len(few) < MAX_EXAMPLES < len(texts):  # spaces around the same few numbers
         return None
     if whole.any() and any(ZERO_CODE.fullmatch(text.strip()) for text in pd.unique(values[whole])):
         return None
@@ -225,7 +232,6 @@ def _plain_numbers(values: "pd.Series", given: Kind | None) -> ReadAs | None:
 
 
 def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Kind | None) -> ReadAs:
-    """A column of strings."""
     name = str(values.name)
     examples = tuple(_example(text) for text in cells.distinct[:MAX_EXAMPLES])
     if given in ("text", "category"):
@@ -263,7 +269,8 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
         return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
     if distinct <= MAX_CATEGORIES and repeated:
         return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
-    if cells.filled >= MIN_ROWS and _one_word(cells):
+    words = cells.share(np.array([_is_word(text) for text in cells.distinct]))
+    if cells.filled >= MIN_ROWS and words >= MIN_SHARE_DISTINCT:
         if len(cells.distinct) >= MIN_SHARE_DISTINCT * cells.filled:
             return ReadAs(name, "drop", examples, cells.gaps, NAMES_ROWS)
         odd = "; ".join(filter(None, [mostly, "many rare values", _joined(cells.distinct)]))
@@ -314,11 +321,9 @@ def _joined(texts: list[str]) -> str:
     return f"{plural(len(pairs), 'spelling')} joined, such as {_example(pairs[0][0])!r} and {_example(pairs[0][1])!r}"
 
 
-def _one_word(cells: Cells) -> bool:
-    """Whether nearly all cells are one short word, such as an id, a code or a file name."""
-    one = np.array([" " not in text and len(text) <= MAX_WORD_CHARS for text in cells.distinct])
-    one &= np.array([len(UNSPACED.findall(text)) <= MAX_NAME_IDEOGRAPHS for text in cells.distinct])
-    return cells.share(one) >= MIN_SHARE_DISTINCT
+def _is_word(text: str) -> bool:
+    """Whether this is one short word, such as an id, a code or a file name."""
+    return " " not in text and len(text) <= MAX_WORD_CHARS and len(UNSPACED.findall(text)) <= MAX_NAME_IDEOGRAPHS
 
 
 def counts_rows(numbers: np.ndarray, name: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from scipy.sparse import csr_array, hstack, issparse
 from torch import Tensor
 
-from reweigh.data.checks import listed, raise_all
+from reweigh.data.dataset import listed, raise_all
 from reweigh.data.inputs import SparseRows
 from reweigh.data.tables.cells import as_numbers, cells_of
 from reweigh.data.tables.columns import Categorical, Column, Numeric, fit_categorical, fit_date, fit_numeric
@@ -23,7 +23,6 @@ from reweigh.data.tables.text import (
     TextRows,
     TfIdf,
     WordsAndVectors,
-    fit_plain,
     fit_tf_idf,
     fit_words_and_vectors,
 )
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 TextAs = Literal["tf-idf", "wordllama", "plain"]
 """How text columns are read: as features, or as they are, for a network."""
-WORDS = 20_000  # of a text column, at most
-CATEGORIES = 256  # of a column, at most
-DENSE = 1000  # features, at most; more are kept sparse,
-NARROW = 8  # unless most come from columns with no more features than a date, which are rarely zero
+MAX_WORDS = 20_000  # of a text column, at most
+MAX_CATEGORIES_KEPT = 256  # of a column, at most
+MAX_DENSE_FEATURES = 1000  # features, at most; more are kept sparse,
+MAX_NARROW_FEATURES = 8  # unless most come from columns with no more features than a date, which are rarely zero
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,6 @@ class Encoding:
     Attributes:
         columns: Fitted columns in the order of the table; each gives one or more features.
         readings: How every column of the table is read, also of those that are left out.
-        version: Version of the stored form.
     """
 
     columns: tuple[Column, ...]
@@ -94,8 +92,8 @@ class Encoding:
                 mistakes.append(str(error))
         raise_all(mistakes, what)
         width = sum(part.shape[1] for part in features)
-        narrow = sum(part.shape[1] for part in features if part.shape[1] <= NARROW)
-        if self.texts or width <= DENSE or 2 * narrow >= width:
+        narrow = sum(part.shape[1] for part in features if part.shape[1] <= MAX_NARROW_FEATURES)
+        if self.texts or width <= MAX_DENSE_FEATURES or 2 * narrow >= width:
             parts = [torch.from_numpy(part.toarray() if issparse(part) else part) for part in features]
             rows = torch.cat(parts, dim=1)
             return TextRows(rows, [cells_of(given[name]) for name in self.texts]) if self.texts else rows
@@ -170,8 +168,6 @@ def fit_encoding(
         kinds: What some columns are, whatever they look like; "drop" leaves a column out.
         gaps: Numbers of some columns that mean that there is no value.
         readings: How to read the columns, as decided before from more rows; overrides ``kinds`` and ``gaps``.
-        text: How text columns are read.
-        what: Name of the table in messages.
 
     Raises:
         DataError: No usable column, an unknown column in ``kinds``, infinite numbers, or cells that hold lists.
@@ -193,14 +189,9 @@ def fit_encoding(
     dropped = [f"{read.name!r} ({read.odd})" for read in readings if read.kind == "drop"]
     if dropped:
         log.warning("%s: columns left out: %s", what, listed(dropped))
-    for read in readings:
-        if read.far:
-            log.warning(
-                "%s: column %r: %s; clear them if they mean that there is no value",
-                what,
-                read.name,
-                far_words(read.far),
-            )
+    for read in [read for read in readings if read.far]:
+        words = far_words(read.far)
+        log.warning("%s: column %r: %s; clear them if they mean that there is no value", what, read.name, words)
     if not columns:
         why = f": {listed(dropped)}; data.columns.NAME=number keeps one" if dropped else ""
         raise DataError(f"{what}: no column to learn from; it needs one or more besides the label{why}")
@@ -213,9 +204,7 @@ def _fitted(values: "pd.Series", read: ReadAs, text: TextAs) -> Column:
     if read.kind == "date":
         return fit_date(values, read.order)
     if read.kind == "category":
-        return fit_categorical(values, CATEGORIES)
+        return fit_categorical(values, MAX_CATEGORIES_KEPT)
     if text == "plain":
-        return fit_plain(values)
-    if text == "wordllama":
-        return fit_words_and_vectors(values, WORDS)
-    return fit_tf_idf(values, WORDS)
+        return Plain(str(values.name), bool((cells_of(values).codes < 0).any()))
+    return (fit_words_and_vectors if text == "wordllama" else fit_tf_idf)(values, MAX_WORDS)

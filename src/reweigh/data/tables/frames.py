@@ -1,22 +1,27 @@
 """Files that hold a table, as pandas DataFrames; the cells of text files stay strings, for ``decide`` to read."""
 
+import codecs
+import csv
 import glob
 import json
 import logging
+import re
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from reweigh.data.checks import listed
+from reweigh.data.dataset import listed
 from reweigh.data.parts import archives_at, of_split
-from reweigh.data.tables.dialect import dialect_of
+from reweigh.data.tables.numbers import PLAIN
 from reweigh.errors import DataError
 from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
+from reweigh.names import plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,11 +51,7 @@ def is_table(path: Path) -> bool:
 
 
 def tables_at(path: Path, split: str | None = None) -> list[Path]:
-    """The file at a path, or the files that match it as a pattern, in the order of their names.
-
-    Args:
-        split: "train" or "test", of a folder that has both; by default the rows of both.
-    """
+    """The file at a path, or the files that match it as a pattern, in the order of their names."""
     if path.is_dir():
         return of_split(path, ARROW_SUFFIXES, split) if split else archives_at(path, ARROW_SUFFIXES)
     if path.exists() or not glob.has_magic(str(path)):
@@ -99,28 +100,13 @@ def _read_one(path: Path, sep: str | None, encoding: str | None, named: bool) ->
     if stray:  # the row numbers that pandas and R write without a name
         log.info("%s: columns without a name are left out: %s", path, listed(stray))
         frame = frame.drop(columns=stray)
-    frame.columns = _distinct([str(name).strip() for name in frame.columns])
-    return _spread(frame, path)
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """The names, the second "a" as "a.1" and so on, as pandas does for names that are the same from the start."""
-    found: dict[str, None] = {}
-    for name in names:
-        tried = (f"{name}.{number}" if number else name for number in range(len(names) + 1))
-        found[next(each for each in tried if each not in found)] = None
-    return list(found)
-
-
-def _spread(frame: "pd.DataFrame", path: Path) -> "pd.DataFrame":
-    """The same without columns of pandas' categories: in all rows the same strings, not copies of them."""
-    import pandas as pd
-
+    frame.columns = [str(name).strip() for name in frame.columns]
+    if twice := sorted({name for name, again in zip(frame.columns, frame.columns.duplicated(), strict=True) if again}):
+        raise DataError(f"{path}: several columns are called {listed(map(repr, twice))}; rename all but one")
     for name in frame.columns[[str(kind) == "category" for kind in frame.dtypes]]:
-        codes, values = frame[name].cat.codes.to_numpy(), frame[name].cat.categories.to_numpy(dtype=object)
-        letters = np.array([len(value) if isinstance(value, str) else 8 for value in values] + [0], dtype=np.int64)
-        check_expanded(path, int(letters[codes].sum()))
-        frame[name] = pd.Series(np.array([*values, None], dtype=object)[codes], frame.index, dtype=object)
+        letters = frame[name].map(lambda value: len(value) if isinstance(value, str) else 8)
+        check_expanded(path, int(np.nansum(np.asarray(letters, dtype=np.float64))))
+        frame[name] = frame[name].astype(object)
     return frame
 
 
@@ -135,9 +121,9 @@ def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFra
             "or data.encoding in a recipe)",
             path,
         )
-    if len(found.header) > 1 and all(_is_number(name) for name in found.header):
+    if len(found.header) > 1 and all(PLAIN.fullmatch(name.strip()) for name in found.header):
         log.warning("%s: the first row holds only numbers, but is taken as the header; add one with names", path)
-    one_column = len(found.header) == 1 and not found.row_names  # so that a blank line is an empty cell
+    one_column = len(found.header) == 1  # so that a blank line is an empty cell
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pd.errors.ParserWarning)  # about an empty value after the last separator
         frame = pd.read_csv(
@@ -145,9 +131,9 @@ def _read_text(path: Path, sep: str | None, encoding: str | None) -> "pd.DataFra
             sep=found.separator,
             encoding=found.encoding,
             quotechar=found.quote,
-            skiprows=found.skip + found.blank,
+            skiprows=found.blank,
             skip_blank_lines=not one_column,
-            index_col=0 if found.row_names else False,
+            index_col=False,
             dtype=str,
             na_filter=False,
             skipinitialspace=True,
@@ -166,9 +152,8 @@ def _reader(path: Path) -> "Callable[[Path], pd.DataFrame]":
         return partial(_read_json, lines=True)
     if plain.endswith(".json"):
         return _read_json
-    if path.suffix == ".arrow":
-        return read_arrow
-    return {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel}[path.suffix]
+    readers = {".parquet": pd.read_parquet, ".feather": pd.read_feather, ".xlsx": _read_excel, ".arrow": _read_arrow}
+    return readers[path.suffix]
 
 
 def _read_json(path: Path, lines: bool = False) -> "pd.DataFrame":
@@ -185,7 +170,6 @@ def _read_json(path: Path, lines: bool = False) -> "pd.DataFrame":
 
 
 def _read_excel(path: Path) -> "pd.DataFrame":
-    """The first sheet of a workbook."""
     import pandas as pd
 
     with pd.ExcelFile(path) as book:
@@ -194,12 +178,9 @@ def _read_excel(path: Path) -> "pd.DataFrame":
         return pd.read_excel(book, sheet_name=0, dtype=object, keep_default_na=False, na_values=[""])
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _read_arrow(path: Path) -> "pd.DataFrame":
+    with _stream(path) as stream:  # ``check_table`` has looked at its buffers
+        return stream.read_all().to_pandas()
 
 
 @contextmanager
@@ -251,12 +232,6 @@ def row_batches(file: Path, columns: Sequence[str], at_once: int) -> Iterator[An
             yield from (chosen.slice(start, at_once) for start in range(0, len(chosen), at_once))
 
 
-def read_arrow(file: Path) -> "pd.DataFrame":
-    """The table of an Arrow file, as the package ``datasets`` writes it; ``check_table`` has looked at its buffers."""
-    with _stream(file) as opened:
-        return opened.read_all().to_pandas()
-
-
 def _stream(file: Path) -> Any:
     from pyarrow import ipc, memory_map
 
@@ -281,3 +256,111 @@ def with_names(frame: "pd.DataFrame", file: Path) -> "pd.DataFrame":
             named = dict(enumerate(names))
             frame[column] = [named.get(number) for number in frame[column]]
     return frame
+
+
+SEPARATORS = (",", ";", "\t", "|")
+NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "\\t": "\t", "space": " ", "pipe": "|"}
+BOMS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+WESTERN = "cp1252"  # what Windows writes; Latin-1 but for some signs
+SAMPLE_BYTES = 1 << 20  # bytes that the separator is found from
+SAMPLE_LINES = 200
+MIN_REGULAR_SHARE = (
+    0.9  # share of the rows of a table that have the same number of cells; lines of text with commas do not
+)
+NOTHING = "\x1f"  # separator of a table of one column; no text has it
+BINARY = {*range(32)} - {*b"\t\n\r\f\x1a"}  # bytes that no text has; Excel's old tables end in 1A
+
+
+class Dialect(NamedTuple):
+    """How a text table is written."""
+
+    separator: str
+    encoding: str
+    quote: str = '"'
+    blank: int = 0
+    header: tuple[str, ...] = ()
+
+
+def dialect_of(path: Path, separator: str | None = None, encoding: str | None = None) -> Dialect:
+    """Find out how a text table, plain or compressed, is written."""
+    separator = NAMES.get(separator or "", separator)
+    if separator is not None and len(separator) != 1:
+        raise DataError(f"sep: {separator!r}; give one character, or {', '.join(NAMES)}")
+    found = _encoding(path, encoding)
+    with opened(path) as file:
+        text = codecs.getincrementaldecoder(found)().decode(file.read(SAMPLE_BYTES))
+    lines = text.splitlines(keepends=True)[:SAMPLE_LINES]
+    single = '"' not in text and lines and re.fullmatch(r"'.*'", lines[0].strip())
+    quote = "'" if single else '"'
+    rows = {sep: _rows(lines, sep, quote) for sep in ([separator] if separator else SEPARATORS)}
+    chosen = separator or max(rows, key=lambda sep: _score(rows[sep], sep, path))
+    header, *others = [row for row in rows[chosen] if row] or [[]]
+    ((usual, count),) = Counter(map(len, others)).most_common(1) or [(len(header), 0)]
+    if len(header) == 1 and separator is not None:
+        pass  # a wrong one, which is noticed when a column is looked for
+    elif len(header) == 1 and (usual == 1 or count < MIN_REGULAR_SHARE * len(others)):
+        chosen, others = NOTHING, []
+    elif usual > len(header) and any(cell.strip() for row in others for cell in row[len(header) :]):
+        raise DataError(
+            f"{path}: cannot be read as a table: the header has {plural(len(header), 'cell')}, but rows have {usual}; "
+            "name all columns in the header, also that of row names, and delete a title above it"
+        )
+    blank = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    return Dialect(chosen, found, quote, blank, tuple(header))
+
+
+def _encoding(path: Path, given: str | None) -> str:
+    """The encoding of a file: given, by its first bytes, UTF-8 if all of it is, or else that of Windows."""
+    with opened(path) as file:
+        start = file.read(4096)
+    if given is not None:
+        try:
+            codecs.lookup(given)
+        except LookupError:
+            raise DataError(f"encoding: no encoding {given!r}; try utf-8, utf-16, cp1252 or latin-1") from None
+        found = given
+    else:
+        found = next((name for bom, name in BOMS.items() if start.startswith(bom)), None) or "utf-8"
+    is_text = given is not None or found != "utf-8" or not BINARY & {*start}
+    if is_text and _decodes(path, found):
+        return found
+    if given is None and found == "utf-8" and is_text and _decodes(path, WESTERN):
+        return WESTERN
+    raise DataError(
+        f"{path}: cannot be read as a table, not in {found}"
+        + ("; give its encoding, such as latin-1" if given is None else "; try another encoding, or none")
+    )
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with opened(path) as file:
+            while chunk := file.read(SAMPLE_BYTES):
+                decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeError:
+        return False
+    return True
+
+
+def _rows(lines: list[str], separator: str, quote: str) -> list[list[str]]:
+    try:
+        return [row for row in csv.reader(lines, delimiter=separator, quotechar=quote) if row]
+    except csv.Error:  # a cell beyond csv's own limit, or a NUL
+        return []
+
+
+def _score(rows: list[list[str]], separator: str, path: Path) -> tuple[bool, float, bool, int]:
+    """How well a separator fits: rows are as long as the header, nearly all of them, and long."""
+    if not rows or len(rows[0]) < 2:
+        return (False, 0.0, False, 0)
+    (usual, count), *_ = Counter(map(len, rows[1:] or rows)).most_common(1)
+    usual_one = "\t" if ".tsv" in path.suffixes or ".tab" in path.suffixes else ","
+    return (usual - len(rows[0]) in (0, 1), round(count / max(len(rows) - 1, 1), 1), separator == usual_one, usual)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from reweigh.data.normalize import middle_and_spread
+from reweigh.data.inputs import middle_and_spread
 from reweigh.names import plural
 
 SIGNS = "$¢£¤¥₠-⃏"  # of currencies
@@ -19,6 +19,7 @@ CELL = re.compile(
     rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?",
 )
 MINUS = "-−–"
+INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity")
 MAX_NUMBER_CHARS = 400  # characters of a number
 PLAIN = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 BY_DECIMAL = {
@@ -66,7 +67,7 @@ class Notation:
             return float(cell)
         found = parts(cell)
         if found is None:
-            return _infinite(cell)
+            return float(cell) if cell.casefold() in INFINITE else np.nan
         factor = self._factor(found.unit)
         number = _value(found.body, self.decimal)
         if number is None and votes([found.body])[found.decimal_votes_for] > 0:
@@ -75,18 +76,14 @@ class Notation:
 
     def _factor(self, unit: str) -> float | None:
         """What to multiply by so that all cells have the usual unit; None for a unit of another kind."""
+        own, other = SCALES.get(self.unit.casefold()), SCALES.get(unit.casefold())
         if unit in ("", self.unit):
-            return SCALES[unit][1] if self._amounts and unit else 1.0
+            return own[1] if own and own[0] == "amount" and unit else 1.0
         if CURRENCY.fullmatch(unit) and (not self.unit or CURRENCY.fullmatch(self.unit)):
             return 1.0
-        own, other = SCALES.get(self.unit.casefold()), SCALES.get(unit.casefold())
         if other is None or (own or other)[0] != other[0]:
             return None
         return other[1] if other[0] == "amount" else other[1] / own[1] if own else None
-
-    @property
-    def _amounts(self) -> bool:
-        return SCALES.get(self.unit.casefold(), ("",))[0] == "amount"
 
 
 USUAL = Notation()
@@ -139,13 +136,6 @@ def votes(bodies: Sequence[str]) -> Counter[str]:
     return counted
 
 
-def notation_of(cells: Sequence[str]) -> Notation:
-    """How strings that may be numbers are written; see ``Notation``."""
-    found = [parts(cell) for cell in cells]
-    counted = votes([part.body for part in found if part])
-    return Notation("," if counted[","] > counted["."] else ".", usual_unit(found, [1] * len(found)))
-
-
 def usual_unit(found: Sequence[Parts | None], counts: Sequence[int]) -> str:
     """The unit of most cells that have one."""
     counted: Counter[str] = Counter()
@@ -160,10 +150,6 @@ def _value(body: str, decimal: str) -> float | None:
         return None
     other = "," if decimal == "." else "."
     return float(re.sub(rf"[{other} '’_]", "", body).replace(decimal, "."))
-
-
-def _infinite(cell: str) -> float:
-    return float(cell) if cell.casefold() in ("inf", "-inf", "+inf", "infinity", "-infinity") else np.nan
 
 
 MIN_CELLS = 20  # fewer say little about what is usual
@@ -215,13 +201,6 @@ def far_words(found: Sequence[tuple[float, int]]) -> str:
     named = " and ".join(f"{value:g} in {plural(count, 'cell')}" for value, count in found[:MAX_NAMED])
     more = f" and {plural(len(found) - MAX_NAMED, 'more value')}" if len(found) > MAX_NAMED else ""
     return f"{named}{more}, far from all others"
-
-
-def far_notes(name: str, found: Sequence[tuple[float, int]]) -> str:
-    """Far cells of a column in words, and the option that reads them as gaps; empty if there are none."""
-    if not 0 < len(found) <= MAX_NAMED:
-        return far_words(found) if found else ""
-    return f"{far_words(found)}; read as gaps? {gap_option(name, [value for value, _ in found])}"
 
 
 def gap_option(name: str, values: Sequence[float]) -> str:

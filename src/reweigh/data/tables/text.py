@@ -13,7 +13,7 @@ from torch import Tensor
 from reweigh.data.inputs import Inputs, Rows
 from reweigh.data.tables.cells import IDEOGRAPHS, MISSING, Cells, as_text, cells_of
 from reweigh.errors import DataError, ModelError
-from reweigh.files.seals import pinned
+from reweigh.files.whole import pinned
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,6 @@ class TfIdf:
 
     Attributes:
         words: Words, and pairs of words with a space between them.
-        scale: Length of the features of a text.
     """
 
     name: str
@@ -100,11 +99,6 @@ def fit_tf_idf(values: "pd.Series", most: int) -> TfIdf:
             ) from None
     words, idf = vectorizer.get_feature_names_out().tolist(), vectorizer.idf_.tolist()
     return TfIdf(str(values.name), tuple(words), tuple(idf), pairs, TEXT_FEATURES_LENGTH)
-
-
-def fit_plain(values: "pd.Series") -> Plain:
-    """Text as it is, and whether some is missing."""
-    return Plain(str(values.name), bool(np.isnan(_texts(values)).any()))
 
 
 def _vectorizer(pairs: bool, **options: Any) -> "TfidfVectorizer":

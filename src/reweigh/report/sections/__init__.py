@@ -10,7 +10,7 @@ from reweigh.report.sections.probabilities import probabilities
 from reweigh.report.sections.setup import columns, setup
 from reweigh.report.sections.training import convergence, history
 from reweigh.report.sections.weights import losses, weighting, weights
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 
 # In the reader's order: which labels to distrust, how good the model is, what was learned, then what is folded.
 # A section that does not apply to any of the runs is None.

@@ -11,9 +11,9 @@ from reweigh.names import listed, plural
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_accuracy_by_size, plot_class_accuracy, plot_matrix, plot_risk_coverage
 from reweigh.report.figures.classes import counts, known
-from reweigh.runs.account import Account
 from reweigh.runs.audit import audited
 from reweigh.runs.headline import held_out
+from reweigh.runs.read import Account
 from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run

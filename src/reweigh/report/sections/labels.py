@@ -11,7 +11,7 @@ from reweigh.data.viewer import Shown, Viewer
 from reweigh.errors import DataError
 from reweigh.names import plural
 from reweigh.report.content import Card, Column, Panel, Section, Table
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 from reweigh.runs.tables import LABELER_COLUMNS, Samples
 from reweigh.runs.words import UNKNOWN, family_name, percent, score, sentence
 from reweigh.weighting import num_curves

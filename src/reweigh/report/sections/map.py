@@ -8,7 +8,7 @@ from reweigh.fit.similar import similar_of
 from reweigh.names import plural
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures.map import drawn_points, plot_points
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 
 LEAD = (
     "Each point is a sample; similar samples lie near each other. Points with a frame have a label that looks "

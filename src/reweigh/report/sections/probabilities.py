@@ -9,8 +9,8 @@ from reweigh.issues.reliability import LEAST, LEAST_OF_CLASS, by_threshold, reli
 from reweigh.names import listed, plural
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures.history import plot_reliability, plot_thresholds
-from reweigh.runs.account import Account
 from reweigh.runs.headline import held_out
+from reweigh.runs.read import Account
 from reweigh.runs.words import number, percent
 
 LEAD = (

@@ -13,7 +13,7 @@ from reweigh.errors import DataError
 from reweigh.files import read_text
 from reweigh.fit.inputs import InputForm
 from reweigh.report.content import Column, Panel, Section, Table
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 from reweigh.runs.words import UNKNOWN, duration
 from reweigh.training import Run
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import plot_history
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 from reweigh.runs.words import in_words, number, sentence
 
 PSEUDO_WEIGHTS = {"right_weight": "right ones", "wrong_weight": "wrong ones"}

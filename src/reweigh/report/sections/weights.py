@@ -9,7 +9,7 @@ from reweigh.names import plural
 from reweigh.report.content import Panel, Plot, Section
 from reweigh.report.figures import curves, plot_losses, plot_weighting, plot_weightings, plot_weights
 from reweigh.report.figures.weights import loss_limit
-from reweigh.runs.account import Account
+from reweigh.runs.read import Account
 from reweigh.runs.words import Family, describe_families, family_name, percent, sentence
 from reweigh.weighting import num_curves
 
