@@ -48,6 +48,7 @@ def test_checked_samples_join_the_meta_set(train_set):
         generator=torch.Generator().manual_seed(0),
         model=None,
         losses=lambda model: torch.where(torch.arange(240) < 10, 9.0, torch.arange(240) / 240),
+        never_weighed=lambda: torch.full((240,), torch.nan),
     )
     trusted = Trusted(setup)
     trusted.refresh()
