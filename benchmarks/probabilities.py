@@ -25,21 +25,42 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 
 from reweigh import RobustClassifier
 
 BINS = 15
+GAPS = ["?", "<null>", ""]
+MOSTLY = 0.95  # share of the cells that are numbers or gaps, above which a column is one of numbers
+MANY = 50  # categories, more than which get one column for each class instead of their own
 SHARES = ("estimated", "uniform")
 NUMBERS = ("accuracy", "balanced", "log_loss", "ece")
 
 
+def as_read(X: pd.DataFrame) -> pd.DataFrame:
+    """The table as pandas reads it if it is told how gaps are written, which whoever uses the rivals would do."""
+    given = X.replace(GAPS, np.nan)
+    numbers = given.apply(pd.to_numeric, errors="coerce")
+    as_numbers = [name for name in X if (numbers[name].notna() | given[name].isna()).mean() > MOSTLY]
+    return given.fillna("missing").assign(**numbers[as_numbers])
+
+
 def columns(scale: bool) -> Any:
-    """Numbers with their gaps filled and scaled, or as they are, and categories as columns of zeros and ones."""
+    """Numbers with their gaps filled and scaled, or as they are, and categories as columns of zeros and ones.
+
+    Columns of many categories become the share of each class among samples of the category, by cross-fitting.
+    """
     numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()) if scale else "passthrough"
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     number, word = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
-    return make_column_transformer((numbers, number), (words, word))
+
+    def few(X: pd.DataFrame) -> list[str]:
+        return [name for name in word(X) if X[name].nunique() <= MANY]
+
+    def many(X: pd.DataFrame) -> list[str]:
+        return [name for name in word(X) if X[name].nunique() > MANY]
+
+    return make_column_transformer((numbers, number), (words, few), (TargetEncoder(random_state=0), many))
 
 
 def rivals() -> dict[str, Any]:
@@ -99,6 +120,7 @@ def main() -> None:
     results = []
     for name in asked.tables.split(",") if asked.tables else tables.SETS:
         X, true = tables.load(name)
+        X = as_read(X)
         if len(X) > asked.rows:
             continue
         for kind in asked.kinds.split(","):

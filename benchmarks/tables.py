@@ -3,8 +3,8 @@
     python benchmarks/tables.py --data FOLDER --seeds 3 --results tables.jsonl
 
 Two thirds of each table train, at most ``--rows``, with labels as ``--kinds`` says; the rest, with true labels, is for
-testing. ``--data`` is the folder with tables.py. Every cell is a line of ``--results``; a cell that is there is not run
-again. Times are processor time in one thread, as multiples of "boosted trees, cleaned" in the same cell.
+testing. ``--data`` is the folder with tables.py. Every fit is a line of ``--results``; one that is there is not run
+again. Times are processor time in one thread, as multiples of "boosted trees, cleaned" on the same table.
 """
 
 import argparse
@@ -24,10 +24,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import train_test_split
 
-from probabilities import columns, measured
+from probabilities import NUMBERS, as_read, columns, measured
 from reweigh import RobustClassifier
 
 SHOWN = ("accuracy", "balanced", "log_loss", "ap", "times")
+OTHERS = ("boosted trees, cleaned", "boosted trees", "forest", "logistic regression")
 
 
 def cleaned(X: Any, given: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -52,16 +53,10 @@ def ours(seed: int, **parameters: Any) -> Callable[[pd.DataFrame, np.ndarray], t
     return fitted
 
 
-def cell(X: pd.DataFrame, true: np.ndarray, noisy: np.ndarray, rows: int, seed: int) -> dict[str, dict[str, float]]:
-    """All numbers of one table with one kind of labels."""
-    train, test = train_test_split(np.arange(len(true)), test_size=1 / 3, stratify=true, random_state=seed)
-    train = train[:rows]
-    given, wrong = noisy[train], noisy[train] != true[train]
-    own, own_test = (X.iloc[index].reset_index(drop=True) for index in (train, test))
-    encode = columns(scale=True).fit(own)
-    encoded, encoded_test = np.asarray(encode.transform(own)), np.asarray(encode.transform(own_test))
+def fits(seed: int) -> dict[str, tuple[Callable[[Any, np.ndarray], tuple[Any, np.ndarray | None]], bool]]:
+    """What is compared: (features, labels) -> (model, quality of labels); and whether it takes a table as it is."""
     networks = {"method": "two-looks", "method_options": {"beside": "none"}}
-    rivals: dict[str, tuple[Any, bool]] = {
+    return {
         "default": (ours(seed), True),
         "networks alone": (ours(seed, **networks), True),
         "trees alone": (ours(seed, model="boosted-trees"), True),
@@ -70,8 +65,21 @@ def cell(X: pd.DataFrame, true: np.ndarray, noisy: np.ndarray, rows: int, seed: 
         "forest": (lambda X, y: (RandomForestClassifier(200, random_state=0).fit(X, y), None), False),
         "logistic regression": (lambda X, y: (LogisticRegression(max_iter=2000).fit(X, y), None), False),
     }
+
+
+def cell(
+    X: pd.DataFrame, true: np.ndarray, noisy: np.ndarray, rows: int, seed: int, wanted: list[str]
+) -> dict[str, dict[str, float]]:
+    """The numbers of these methods on one table with one kind of labels."""
+    train, test = train_test_split(np.arange(len(true)), test_size=1 / 3, stratify=true, random_state=seed)
+    train = train[:rows]
+    given, wrong = noisy[train], noisy[train] != true[train]
+    own, own_test = (X.iloc[index].reset_index(drop=True) for index in (train, test))
+    encode, read = columns(scale=True), as_read(X)
+    encoded, encoded_test = encode.fit_transform(read.iloc[train], given), encode.transform(read.iloc[test])
     found = {}
-    for name, (fit, raw) in rivals.items():
+    for name in wanted:
+        fit, raw = fits(seed)[name]
         start = time.process_time()
         model, quality = fit(own if raw else encoded, given)
         spent = time.process_time() - start
@@ -79,34 +87,29 @@ def cell(X: pd.DataFrame, true: np.ndarray, noisy: np.ndarray, rows: int, seed: 
         found[name] = measured(true[test], chances, model.classes_) | {"seconds": spent}
         if quality is not None and wrong.any():
             found[name]["ap"] = float(average_precision_score(wrong, -quality))
-    for row in found.values():
-        row["times"] = row["seconds"] / found["boosted trees, cleaned"]["seconds"]
     return found
 
 
-def show(results: list[dict[str, Any]], kind: str) -> None:
+def show(results: pd.DataFrame, kind: str) -> None:
     """Means of one kind of labels, and how often the default is within a point of the best accuracy.
 
     A cell is a table: its numbers are means over seeds.
     """
-    own = [each for each in results if each["kind"] == kind]
-    if not own:
+    own = results[results["kind"] == kind]
+    if own.empty:
         return
-    cells = [
-        [each["rows"] for each in own if each["table"] == table] for table in dict.fromkeys(e["table"] for e in own)
-    ]
-
-    def mean(name: str, key: str) -> np.ndarray:
-        return np.array([np.mean([row[name].get(key, np.nan) for row in cell]) for cell in cells])
-
-    print(f"\n{kind}, mean of {len(cells)} tables, {len(own)} runs")
-    for name in own[0]["rows"]:
-        print(f"  {name:24}" + "".join(f"  {key} {mean(name, key).mean():.3f}" for key in SHOWN))
-    others = ("boosted trees, cleaned", "boosted trees", "forest", "logistic regression")
-    behind = np.max([mean(name, "accuracy") for name in others], axis=0) - mean("default", "accuracy")
-    near, far = (behind <= 0.01).mean(), 100 * behind.max()
-    print(f"  within a point of the best of the others on {near:.0%} of the tables, at worst {far:.1f} points behind")
-    total = mean("default", "seconds").sum() / mean("boosted trees, cleaned", "seconds").sum()
+    cells = own.groupby(["name", "table"])[[*NUMBERS, "ap", "seconds"]].mean()  # of the seeds
+    reference = cells.loc["boosted trees, cleaned", "seconds"]
+    print(f"\n{kind}, mean of {own['table'].nunique()} tables, {own.groupby(['table', 'seed']).ngroups} runs")
+    for name in fits(0):
+        its = cells.loc[name].assign(times=lambda each: each["seconds"] / reference)
+        print(f"  {name:24}" + "".join(f"  {key} {its[key].mean():.3f}" for key in SHOWN))
+    behind = cells["accuracy"].unstack(0)
+    behind = behind[list(OTHERS)].max(axis=1) - behind["default"]
+    near, worst = (behind <= 0.01).mean(), behind.idxmax()
+    print(f"  within a point of the best of the others on {near:.0%} of the tables,", end=" ")
+    print(f"at worst {100 * behind.max():.1f} points behind ({worst})")
+    total = cells.loc["default", "seconds"].sum() / reference.sum()
     print(f"  the default takes {total:.1f} times as long as boosted trees, cleaned, over all tables")
 
 
@@ -115,6 +118,7 @@ def main() -> None:
     parser.add_argument("--data", default=".", help="folder with tables.py")
     parser.add_argument("--tables", help="names, separated by commas; all by default")
     parser.add_argument("--kinds", default="clean,sym20,way30")
+    parser.add_argument("--methods", default="all", help="names, separated by semicolons")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=2000, help="training rows of a table, at most")
     parser.add_argument("--results", type=Path, required=True)
@@ -123,24 +127,28 @@ def main() -> None:
     tables = importlib.import_module("tables")
     asked.results.touch()
     results = [json.loads(line) for line in asked.results.read_text().splitlines()]
-    done = {(each["table"], each["kind"], each["seed"]) for each in results}
+    done = {(each["table"], each["kind"], each["seed"], each["name"]) for each in results}
     kinds = asked.kinds.split(",")
+    methods = list(fits(0)) if asked.methods == "all" else asked.methods.split(";")
     for seed in range(asked.seeds):
-        for name in asked.tables.split(",") if asked.tables else tables.SETS:
-            X, true = tables.load(name)
+        for table in asked.tables.split(",") if asked.tables else tables.SETS:
+            X, true = tables.load(table)
             true = np.asarray(true)
             for kind in kinds:
-                if (name, kind, seed) in done:
+                wanted = [name for name in methods if (table, kind, seed, name) not in done]
+                if not wanted:
                     continue
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    rows = cell(X, true, tables.with_wrong_labels(true, kind, seed), asked.rows, seed)
-                results.append({"table": name, "kind": kind, "seed": seed, "rows": rows})
+                    found = cell(X, true, tables.with_wrong_labels(true, kind, seed), asked.rows, seed, wanted)
+                results += [
+                    {"table": table, "kind": kind, "seed": seed, "name": name, **found[name]} for name in wanted
+                ]
                 with asked.results.open("a") as file:
-                    file.write(json.dumps(results[-1]) + "\n")
-                print(name, kind, seed, {who: round(row["accuracy"], 3) for who, row in rows.items()}, flush=True)
+                    file.writelines(json.dumps(line) + "\n" for line in results[-len(wanted) :])
+                print(table, kind, seed, {who: round(row["accuracy"], 3) for who, row in found.items()}, flush=True)
     for kind in kinds:
-        show(results, kind)
+        show(pd.DataFrame(results), kind)
 
 
 if __name__ == "__main__":
