@@ -163,5 +163,5 @@ def test_a_weighting_function_from_elsewhere_stays_as_it_is(tmp_path):
     ("sizes", "families"), [([900, 100], 2), ([900, 300, 100], 3), ([500, 500], 1), ([9, 0, 900], 2)]
 )
 def test_no_more_families_than_class_sizes(sizes, families):
-    options = weighing(torch.tensor(sizes), 1e-3, None)
+    options = weighing(torch.tensor(sizes), 1e-3, 5, None)
     assert options["families"] == options["weight_net"].num_families == families

@@ -9,6 +9,7 @@ from torch import nn
 
 from reweigh.models import build
 from reweigh.models.ensemble import Ensemble, Stack, rebuilt, side_by_side, strongest
+from reweigh.models.mlp import Beside
 
 
 def ensemble(*shares):
@@ -59,6 +60,7 @@ CASES = {
     "without": (lambda: perceptron(norm=False), lambda n: torch.randn(n, 2, 3)),
     "without a bias": (lambda: perceptron(norm=True, bias=False), lambda n: torch.randn(n, 6)),
     "of the package": (lambda: build("mlp", (6,), 3, hidden=(9, 7)), lambda n: torch.randn(n, 6)),
+    "with a skip": (lambda: build("mlp", (6,), 3, hidden=(9, 7), skip=True), lambda n: torch.randn(n, 6)),
 }
 
 
@@ -102,6 +104,7 @@ def hooked():
         hooked,
         lambda: perceptron(norm=True).requires_grad_(False),
         lambda: nn.Linear(6, 3),
+        lambda: nn.Sequential(nn.Linear(6, 6), Beside(nn.Linear(6, 4)), nn.Linear(10, 3)),
     ],
 )
 def test_other_networks_stay_as_they_are(fresh):

@@ -23,7 +23,6 @@ from reweigh.weighting import ClassAwareNet, load_weighting
 
 LESSON_SIZE = 256  # held-out samples in a batch that the weights are learned on
 MAX_FAMILIES = 3  # if class sizes differ; the paper's K
-META_EVERY = 5  # the weights are learned in every n-th step
 BAYES_DOUBTS = torch.cat([torch.linspace(0, 3, 400), torch.linspace(0, 14, 200)])  # where Bayes' rule is fitted
 SLIGHT_DOUBT = 0.05  # labels with less doubt than this are hardly doubted
 READS = "doubt"
@@ -113,6 +112,7 @@ class TwoLooks(Stateful, Method):
     Args:
         mixup: Strength of mixing samples in pairs in the second look; 0 mixes none.
         meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
+        meta_every: The weighting function is learned in every n-th step.
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
         beside: What looks beside the networks: "boosted-trees", for rows of a table; "linear", which is logistic
             regression, for columns of text; "own", a classifier of the user's, in Python; or "none". The model is a
@@ -127,6 +127,7 @@ class TwoLooks(Stateful, Method):
     _: KW_ONLY
     mixup: Annotated[float, Ge(0)] = 1.0
     meta_lr: Annotated[float, Ge(0)] = 3e-3
+    meta_every: Annotated[int, Ge(1)] = 5
     weighting: str | None = None
     beside: Literal["none", "boosted-trees", "linear", "own"] = "none"
     only: bool = False
@@ -146,7 +147,7 @@ class TwoLooks(Stateful, Method):
             setup.optimizer,
             self._again.given.argmax(1),
             num_classes=setup.train_set.num_classes,
-            **weighing(sizes, self.meta_lr, self.weighting),
+            **weighing(sizes, self.meta_lr, self.meta_every, self.weighting),
         )
         self._lessons = self._trusted() if setup.meta_set.vouched else self._held_out()
         self._learns = self._reweighter.weights.learns and self._lessons is not None
@@ -211,7 +212,8 @@ class TwoLooks(Stateful, Method):
 
         def loss(outputs: Tensor, labels: Tensor) -> Tensor:
             repeated = labels[:, None].expand(-1, outputs.shape[1], -1).flatten(0, 1).to(outputs)
-            return (self._loss(outputs.flatten(0, 1), repeated).unflatten(0, outputs.shape[:2]) * share).sum(1)
+            each = self._loss(outputs.flatten(0, 1), repeated).view(-1, *share.shape)  # for several labels of each
+            return (each * share).sum(2).flatten()
 
         return loss
 
@@ -258,11 +260,12 @@ class TwoLooks(Stateful, Method):
         self._begin(self._warm_up)
 
 
-def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict[str, Any]:
+def weighing(class_sizes: Tensor, meta_lr: float, every: int, weighting: str | None) -> dict[str, Any]:
     """How the look learns its weights: one curve for each family of classes, which starts as Bayes' rule.
 
     Args:
         meta_lr: Learning rate of the weighting function; 0 keeps Bayes' rule.
+        every: It is learned in every n-th step.
         weighting: File of a weighting function that is used as it is.
 
     Returns:
@@ -274,4 +277,4 @@ def weighing(class_sizes: Tensor, meta_lr: float, weighting: str | None) -> dict
     families = min(families, len(class_sizes[class_sizes > 0].unique()))  # a family needs a size of its own
     net = ClassAwareNet.following(lambda doubt: torch.exp(-doubt), BAYES_DOUBTS, families)
     rule = {"weight_net": net, "meta_lr": meta_lr} if meta_lr else {"weighting": net}
-    return {"families": families, "normalize": "mean", "every": META_EVERY, "lookahead": "real", **rule}
+    return {"families": families, "normalize": "mean", "every": every, "lookahead": "real", **rule}

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.models.linear import rebuilt_linear
-from reweigh.models.mlp import SparseLinear
+from reweigh.models.mlp import Beside, SparseLinear
 from reweigh.models.trees import rebuilt_trees
 
 ELEMENTWISE = (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Identity, nn.Dropout, nn.Flatten)
@@ -138,12 +138,7 @@ class Stack(nn.Module):
         super().__init__()
         self._plain = [copy.deepcopy(networks[0])]  # in a list: not a part of this module
         self.register_buffer("shares", torch.full((len(networks),), 1 / len(networks)))
-        layers: list[nn.Module] = []
-        shared = True  # whether all networks see the same values
-        for together in zip(*networks, strict=True):
-            layers.append(_stacked(together, shared))
-            shared = shared and not isinstance(together[0], nn.Linear | SparseLinear)
-        self.layers = nn.Sequential(*layers)
+        self.layers = nn.Sequential(*_stacked_layers(networks, shared=True))
 
     def each(self, inputs: Tensor) -> Tensor:
         """The logits of every network, shape (n, members, num_classes)."""
@@ -156,21 +151,21 @@ class Stack(nn.Module):
     @torch.no_grad()
     def networks(self) -> list[nn.Module]:
         """The networks one by one, as they are now."""
-        count = len(self.shares)
-        found = [copy.deepcopy(self._plain[0]) for _ in range(count)]
-        for layer, *together in zip(self.layers, *found, strict=True):  # type: ignore[arg-type]
-            for name, value in layer.state_dict().items():
-                if value.dim() == 0:  # a counter
-                    parts = [value] * count
-                elif isinstance(layer, SparseLinear) and name == "weight":
-                    parts = value.chunk(count, 1)
-                elif isinstance(layer, Blocks):
-                    parts = value.mT.unbind() if name == "weight" else value.chunk(count)
-                else:
-                    parts = value.chunk(count)
-                for network, part in zip(together, parts, strict=True):
-                    network.state_dict()[name].copy_(part)
+        found = [copy.deepcopy(self._plain[0]) for _ in range(len(self.shares))]
+        _take_apart(self.layers, found)
         return found
+
+
+class BesideEach(nn.Sequential):
+    """``Beside`` for several networks: the inputs, which all share, stand beside the outputs of each."""
+
+    def __init__(self, networks: Sequence[nn.Module]):
+        super().__init__(*_stacked_layers(networks, shared=True))
+        self._members = len(networks)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        outputs = super().forward(inputs).unflatten(1, (self._members, -1))
+        return torch.cat([inputs[:, None].expand(-1, self._members, -1), outputs], 2).flatten(1)
 
 
 class Blocks(nn.Module):
@@ -192,17 +187,59 @@ class Blocks(nn.Module):
 def _is_perceptron(network: nn.Module) -> bool:
     if type(network) is not nn.Sequential or not all(param.requires_grad for param in network.parameters()):
         return False
-    linear = [layer for layer in network if type(layer) in (nn.Linear, SparseLinear)]
-    others = [layer for layer in network if type(layer) not in (nn.Linear, SparseLinear, nn.BatchNorm1d, *ELEMENTWISE)]
-    normalized = [layer for layer in network if type(layer) is nn.BatchNorm1d]
+    layers = [each for layer in network for each in (layer if type(layer) is Beside else [layer])]
+    linear = [layer for layer in layers if type(layer) in (nn.Linear, SparseLinear)]
+    others = [layer for layer in layers if type(layer) not in (nn.Linear, SparseLinear, nn.BatchNorm1d, *ELEMENTWISE)]
+    normalized = [layer for layer in layers if type(layer) is nn.BatchNorm1d]
     hooked = any(layer._forward_hooks or layer._forward_pre_hooks for layer in network.modules())
-    after = not normalized or (linear and list(network).index(linear[0]) < list(network).index(normalized[0]))
-    return bool(linear and after and not others and not hooked)
+    after = not normalized or (linear and layers.index(linear[0]) < layers.index(normalized[0]))
+    late = any(type(layer) is Beside and _mixes(list(network)[:number]) for number, layer in enumerate(network))
+    return bool(linear and after and not others and not hooked and not late)
+
+
+def _mixes(layers: Sequence[nn.Module]) -> bool:
+    """Whether networks with these layers no longer see the same values."""
+    return any(isinstance(layer, nn.Linear | SparseLinear | Beside) for layer in layers)
+
+
+def _stacked_layers(networks: Sequence[nn.Module], shared: bool) -> list[nn.Module]:
+    """One layer in place of one per network, for all layers.
+
+    Args:
+        shared: Whether all networks see the same values.
+    """
+    layers: list[nn.Module] = []
+    for together in zip(*networks, strict=True):  # type: ignore[arg-type] (they are sequences of layers)
+        layers.append(_stacked(together, shared))
+        shared = shared and not _mixes(together[:1])
+    return layers
+
+
+def _take_apart(layers: nn.Sequential, networks: Sequence[nn.Module]) -> None:
+    """Give each network its part of the layers of all."""
+    count = len(networks)
+    for layer, *together in zip(layers, *networks, strict=True):  # type: ignore[arg-type] (likewise)
+        if isinstance(layer, BesideEach):
+            _take_apart(layer, together)
+            continue
+        for name, value in layer.state_dict().items():
+            if value.dim() == 0:  # a counter
+                parts = [value] * count
+            elif isinstance(layer, SparseLinear) and name == "weight":
+                parts = value.chunk(count, 1)
+            elif isinstance(layer, Blocks):
+                parts = value.mT.unbind() if name == "weight" else value.chunk(count)
+            else:
+                parts = value.chunk(count)
+            for network, part in zip(together, parts, strict=True):
+                network.state_dict()[name].copy_(part)
 
 
 def _stacked(layers: Sequence[nn.Module], shared: bool) -> nn.Module:
     """One layer in place of one per network."""
     first = layers[0]
+    if isinstance(first, Beside):
+        return BesideEach(layers)
     if isinstance(first, nn.Linear) and not shared:
         return Blocks(layers)  # type: ignore[arg-type]
     if isinstance(first, nn.Linear | SparseLinear | nn.BatchNorm1d):

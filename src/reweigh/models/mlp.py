@@ -18,6 +18,7 @@ def mlp(
     hidden: tuple[Annotated[int, Gt(0)], ...] = (256, 256),
     batch_norm: bool = True,
     dropout: Annotated[float, Ge(0), Lt(1)] = 0.0,
+    skip: bool = False,
     sparse: bool = False,
 ) -> nn.Module:
     """Flatten, then Linear - BatchNorm - ReLU - Dropout for each hidden layer, then Linear.
@@ -33,6 +34,7 @@ def mlp(
         hidden: Width of each hidden layer; () gives a linear classifier.
         batch_norm: Whether each hidden layer has BatchNorm before its ReLU, instead of a bias.
         dropout: Share of hidden units dropped in training.
+        skip: Whether the last layer also gets the inputs, so that what is linear need not pass through hidden layers.
         sparse: Whether samples are sparse rows, such as word counts of a text; the first hidden layer then stores its
             weights in the order that multiplies such rows fastest.
 
@@ -42,7 +44,8 @@ def mlp(
     width = prod(input_shape)
     if width < 1:
         raise ModelError(f"model 'mlp' needs at least one value per sample, but got the shape {tuple(input_shape)}.")
-    layers: list[nn.Module] = [nn.Flatten()]
+    layers: list[nn.Module] = []
+    inputs = width
     linear = SparseLinear if sparse else nn.Linear  # of the first hidden layer
     for size in hidden:
         layers.append(linear(width, size, bias=not batch_norm))
@@ -52,8 +55,21 @@ def mlp(
         if dropout:
             layers.append(nn.Dropout(dropout))
         width, linear = size, nn.Linear
-    layers.append(nn.Linear(width, num_classes))
-    return nn.Sequential(*layers)
+    if skip and hidden:
+        return nn.Sequential(nn.Flatten(), Beside(*layers), nn.Linear(inputs + width, num_classes))
+    return nn.Sequential(nn.Flatten(), *layers, nn.Linear(width, num_classes))
+
+
+class Beside(nn.Sequential):
+    """Layers with their inputs beside their outputs.
+
+    >>> import torch
+    >>> Beside(nn.Linear(4, 8), nn.ReLU())(torch.zeros(2, 4)).shape
+    torch.Size([2, 12])
+    """
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.cat([inputs, super().forward(inputs)], 1)
 
 
 class SparseLinear(nn.Module):
