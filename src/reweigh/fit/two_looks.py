@@ -11,7 +11,7 @@ from reweigh.data.splits import equal_inputs, held_out_in_turn
 from reweigh.families import Families
 from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
-from reweigh.issues.stock import Stock, with_prior
+from reweigh.issues.stock import TINY, Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
 from reweigh.looks import Classifiers, Look, Networks, pooled, share_of
 from reweigh.methods.setup import Again, given_rows
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
         finding: How many labels are wrong, and what was done about it.
         stock: The confusion of the labels, the shares of the true classes, and more.
         held_out: Indices of samples that some network of each look did not see.
-        unseen: Their logits by these networks, shape (n, C).
+        unseen: Their logits by these networks, shape (n, C); of the second look as far as it is ``confirmed``.
         weights: Shape (N,), the weight of each sample; None without a second look.
         net: The weighting function; None without a second look.
         families: The families of classes that it was used with; None without a second look.
@@ -106,13 +106,14 @@ def two_looks(
     logs = sure if dropped else latest if alone else (sure + latest) / 2
     stock, count = labels.take_stock(logs.softmax(1), unseen, held_out)
     looks = [first] if dropped else [second] if alone else [first, second]
-    apart = second.held_out
+    part = 0.0 if dropped else confirmed(second, first, labels.likely(stock), stock.prior) / len(looks)
+    apart, shares = second.held_out, torch.tensor([1 - part, part]).clamp_min(TINY).log()
     return Outcome(
         combined(looks),
         second.history,
         *judged(train_set, labels, stock, count, gain, dropped),
         held_out=apart,
-        unseen=torch.stack([look.unseen_at(apart) for look in looks]).logsumexp(0),
+        unseen=(torch.stack([first.unseen_at(apart), second.unseen]) + shares[:, None, None]).logsumexp(0),
         weights=learned.weights,
         net=learned.net,
         families=learned.families,
@@ -146,6 +147,28 @@ def compared(second: Look, first: Look, labels: Tensor, balanced: bool) -> tuple
     right = [(look.unseen_at(index).argmax(1) == labels[index]).double() for look in (second, first)]
     gain, error = HeldOutScores(labels[index], balanced).compare(*right)
     return (gain, error), gain < -MAX_LOSS * error
+
+
+def confirmed(second: Look, first: Look, likely: Tensor, prior: Tensor) -> float:
+    """How much of what the second look knows about held-out labels the first look knows too, from 0 to 1.
+
+        gain = sum_i  log sum_k T(y_i | k) p_i(k)  -  log sum_k T(y_i | k) prior_k
+
+    What the second look learns is from models that saw these labels, so that it predicts even random ones better than
+    by chance. The first look did not see them. Probabilities are calibrated on the second as far as it is confirmed.
+
+    Args:
+        likely: Shape (N, C), probability of the given label of each sample for each true class.
+        prior: Shape (C,), shares of the classes.
+    """
+    by_chance = likely[second.held_out] @ prior
+
+    def gain(look: Look) -> float:
+        products = with_prior(look.unseen_at(second.held_out).exp(), prior) * likely[second.held_out]
+        return float((products.sum(1) / by_chance.clamp_min(TINY)).clamp_min(TINY).log().sum())
+
+    gains = gain(first), gain(second)
+    return min(max(gains[0], 0.0) / gains[1], 1.0) if gains[1] > 0 else 1.0
 
 
 def combined(looks: list[Look]) -> Ensemble:
