@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from sklearn.metrics import f1_score
 from torch import nn
 
+from reweigh import RobustClassifier
 from reweigh.data import Dataset, from_arrays
 from reweigh.errors import DataError
 from reweigh.fit import fit
@@ -17,6 +18,8 @@ from reweigh.fit.export import to_onnx
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.store import load, save
 from reweigh.fit.trainer import Trainer
+from reweigh.fit.two_looks import confirmed
+from reweigh.looks import Look
 from reweigh.looks import network as looks
 from reweigh.plan.check import examine
 from reweigh.plan.choose import Facts, chosen
@@ -379,3 +382,26 @@ def test_rare_classes_count_as_much_as_others():
         with torch.no_grad():
             found[prior] = float((model(rare[0][rare[1] == 3]).argmax(1) == 3).float().mean())
     assert found[True] > found[False] + 0.1
+
+
+def test_the_second_look_counts_as_far_as_the_first_confirms_it():
+    labels = torch.arange(40) % 2
+    prior, likely = torch.full((2,), 0.5), F.one_hot(labels, 2).float()
+
+    def look(right):
+        unseen = torch.where(F.one_hot(labels, 2).bool(), right, 1 - right).log()
+        return Look([], unseen, unseen, unseen, torch.arange(40), True, [])
+
+    knows, half = look(0.9), look(0.9**0.5 * 0.5**0.5)  # half the gain, in logarithms
+    assert confirmed(knows, knows, likely, prior) == 1
+    assert confirmed(knows, half, likely, prior) == pytest.approx(0.5, abs=1e-3)
+    assert confirmed(knows, look(0.4), likely, prior) == 0  # random labels: only what has seen them knows them
+    assert confirmed(look(0.4), knows, likely, prior) == 1
+
+
+def test_random_labels_are_not_predicted_surely():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(600, 8)), rng.integers(0, 2, 600)
+    classifier = RobustClassifier(random_state=0, method="two-looks").fit(rows[:300], labels[:300])
+    assert classifier.decision_.temperature > 1
+    assert classifier.predict_proba(rows[300:]).max(1).mean() < 0.57

@@ -66,6 +66,14 @@ def test_a_class_that_a_classifier_never_saw():
     assert np.allclose(found[:, [0, 2]], forest.predict_proba(ROWS), atol=1e-3)
 
 
+@pytest.mark.parametrize("model", ["boosted-trees", LogisticRegression()])
+def test_classes_missing_in_a_fold(model):
+    given = np.where(np.arange(300) == 7, "once", np.array(["a", "b", "c"])[GIVEN])
+    classifier = RobustClassifier(model=model, **QUICK).fit(ROWS, given)
+    assert classifier.predict_proba(ROWS).shape == (300, 4)
+    assert classifier.score(ROWS, np.array(["a", "b", "c"])[TRUE]) > 0.65
+
+
 @pytest.mark.parametrize("model", ["boosted-trees", HistGradientBoostingClassifier(max_iter=10)])
 def test_trees_are_stored_as_tensors(model, tmp_path):
     classifier = RobustClassifier(model=model, **QUICK).fit(ROWS, GIVEN)
@@ -86,9 +94,24 @@ def test_a_pipeline_is_used_as_it_is_and_only_pickled(tmp_path):
         classifier.save(tmp_path / "c.reweigh")
 
 
+def test_trees_that_split_categories_cannot_be_stored_as_tensors(tmp_path):
+    rows = np.column_stack([ROWS, np.arange(300) % 4])
+    model = HistGradientBoostingClassifier(max_iter=5, categorical_features=[4])
+    classifier = RobustClassifier(model=model, **QUICK).fit(rows, GIVEN)
+    assert classifier.score(rows, TRUE) > 0.8
+    with pytest.raises(ValueError, match="HistGradientBoostingClassifier cannot be stored without pickle"):
+        classifier.save(tmp_path / "c.reweigh")
+
+
 class Raises(LogisticRegression):
     def fit(self, X, y, sample_weight=None):
         raise FloatingPointError("singular")
+
+
+def test_trees_of_thousands_of_classes_are_refused():
+    labels = np.arange(4000) // 2
+    with pytest.raises(ValueError, match=r"boosted trees .* 2,000 classes .* at most 1,000"):
+        RobustClassifier(model="boosted-trees", **QUICK).fit(np.zeros((4000, 2)) + labels[:, None], labels)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ MIN_JUDGED_CLASS = 3  # samples of a class, without which none of it is held out
 TREES = "boosted-trees"  # a model, and what looks beside networks
 SPARE_META = 10  # steps per step of the weights on tables: a tenth faster than 5, and accuracy is the same
 TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
+MAX_TREE_CLASSES = 1000  # if the user asks for them
 TREE_WORK = 20_000_000  # samples times features times trees of an iteration, likewise
 MAX_POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
@@ -119,8 +120,17 @@ class Choice(NamedTuple):
 
 
 def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a plan: the sections that the user has given, and ``choose`` for everything else."""
-    given = with_trees(given)
+    """The values of a plan: the sections that the user has given, and ``choose`` for everything else.
+
+    Raises:
+        RecipeError: Boosted trees are to learn too many classes.
+    """
+    given, classes = with_trees(given), len(facts.class_sizes)
+    if _section(given, "method").get("beside") == TREES and classes > MAX_TREE_CLASSES:
+        raise RecipeError(
+            f"boosted trees make a tree for each class in each iteration, and there are {classes:,} classes (allowed "
+            f"are at most {MAX_TREE_CLASSES:,}); leave them out: method.beside=none"
+        )
     values: dict[str, Any] = {}
     for choice in choose(facts, given):
         for key, value in choice.values.items():
