@@ -90,7 +90,7 @@ def cell(
     return found
 
 
-def show(results: pd.DataFrame, kind: str) -> None:
+def show(results: Any, kind: str) -> None:
     """Means of one kind of labels, and how often the default is within a point of the best accuracy.
 
     A cell is a table: its numbers are means over seeds.
@@ -101,7 +101,7 @@ def show(results: pd.DataFrame, kind: str) -> None:
     cells = own.groupby(["name", "table"])[[*NUMBERS, "ap", "seconds"]].mean()  # of the seeds
     reference = cells.loc["boosted trees, cleaned", "seconds"]
     print(f"\n{kind}, mean of {own['table'].nunique()} tables, {own.groupby(['table', 'seed']).ngroups} runs")
-    for name in fits(0):
+    for name in own["name"].unique():
         its = cells.loc[name].assign(times=lambda each: each["seconds"] / reference)
         print(f"  {name:24}" + "".join(f"  {key} {its[key].mean():.3f}" for key in SHOWN))
     behind = cells["accuracy"].unstack(0)

@@ -163,7 +163,7 @@ class BesideEach(nn.Sequential):
         super().__init__(*_stacked_layers(networks, shared=True))
         self._members = len(networks)
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] (name)
         outputs = super().forward(inputs).unflatten(1, (self._members, -1))
         return torch.cat([inputs[:, None].expand(-1, self._members, -1), outputs], 2).flatten(1)
 

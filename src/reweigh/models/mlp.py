@@ -68,7 +68,7 @@ class Beside(nn.Sequential):
     torch.Size([2, 12])
     """
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] (name)
         return torch.cat([inputs, super().forward(inputs)], 1)
 
 
