@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,10 +22,12 @@ SCRIPTS = sorted((Path(__file__).parent / "gallery").glob("*.py"))
 
 
 class Cell(NamedTuple):
-    """Words of the page, and the code below them."""
+    """Words of the page, the code below them, what the code printed, and the figures that it drew, as SVG."""
 
     words: str
     code: str
+    printed: str = ""
+    figures: Sequence[bytes] = ()
 
 
 def cells(script: str) -> list[Cell]:
@@ -57,35 +59,42 @@ def ran(code: str, names: dict[str, Any]) -> tuple[str, list[bytes]]:
     return printed.getvalue().rstrip(), figures
 
 
-def page(path: Path, run: bool) -> tuple[str, dict[str, bytes]]:
-    """The page of a script in Markdown, and its figures by file name."""
+def executed(path: Path) -> list[Cell]:
+    """The cells of a script with what they print and draw, run in an empty folder."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    parts, pictures = [], {}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for words, code in cells(path.read_text()):
-            parts.append(words)
-            if not code:
-                continue
-            parts.append(f"```python\n{code}\n```")
-            printed, figures = ran(code, names) if run else ("", [])
-            if printed:
-                parts.append(f"```text\n{printed}\n```")
-            for figure in figures:
-                name = f"{path.stem}-{len(pictures) + 1}.svg"
-                pictures[name] = figure
-                parts.append(f"![Figure {len(pictures)} of this page]({name})")
-    parts.append(f"[This page as a notebook]({path.stem}.ipynb)")
+        return [Cell(words, code, *ran(code, names)) for words, code, *_ in cells(path.read_text())]
+
+
+def page(name: str, found: Sequence[Cell]) -> tuple[str, dict[str, bytes]]:
+    """The page of a script in Markdown, and its figures by file name."""
+    parts, pictures = [], {}
+    for cell in found:
+        parts += [cell.words, f"```python\n{cell.code}\n```" if cell.code else ""]
+        parts.append(f"```text\n{cell.printed}\n```" if cell.printed else "")
+        for figure in cell.figures:
+            picture = f"{name}-{len(pictures) + 1}.svg"
+            pictures[picture] = figure
+            parts.append(f"![Figure {len(pictures)} of this page]({picture})")
+    parts.append(f"[This page as a notebook]({name}.ipynb)")
     return "\n\n".join(part for part in parts if part), pictures
 
 
-def notebook(path: Path) -> str:
-    """The script as a Jupyter notebook."""
-    made = []
-    for words, code in cells(path.read_text()):
-        if words:
-            made.append({"cell_type": "markdown", "metadata": {}, "source": words})
-        if code:
-            made.append({"cell_type": "code", "metadata": {}, "source": code, "outputs": [], "execution_count": None})
+def notebook(found: Sequence[Cell]) -> str:
+    """The script as a Jupyter notebook, with its outputs."""
+    made: list[dict[str, Any]] = []
+    for number, cell in enumerate(found):
+        if cell.words:
+            made.append({"cell_type": "markdown", "metadata": {}, "source": cell.words})
+        if cell.code:
+            outputs: list[dict[str, Any]] = []
+            if cell.printed:
+                outputs.append({"output_type": "stream", "name": "stdout", "text": cell.printed})
+            for figure in cell.figures:
+                data = {"image/svg+xml": figure.decode()}
+                outputs.append({"output_type": "display_data", "data": data, "metadata": {}})
+            code = {"source": cell.code, "outputs": outputs, "execution_count": number}
+            made.append({"cell_type": "code", "metadata": {}, **code})
     for number, cell in enumerate(made):
         cell["id"] = f"cell-{number}"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -96,16 +105,17 @@ def gallery(run: bool) -> Iterator[tuple[str, str | bytes]]:
     """Every file of the gallery: its path below docs/, and its content."""
     entries = []
     for script in SCRIPTS:
-        content, pictures = page(script, run)
+        found = executed(script) if run else cells(script.read_text())
+        content, pictures = page(script.stem, found)
         yield f"gallery/{script.stem}.md", content
-        yield f"gallery/{script.stem}.ipynb", notebook(script)
+        yield f"gallery/{script.stem}.ipynb", notebook(found)
         yield from ((f"gallery/{name}", figure) for name, figure in pictures.items())
-        title, _, introduction = cells(script.read_text())[0].words.partition("\n\n")
+        title, _, introduction = found[0].words.partition("\n\n")
         first = introduction.partition("\n\n")[0].replace("\n", " ")
         entries.append(f"## [{title.removeprefix('# ')}]({script.stem}.md)\n\n{first}")
         if pictures:
             entries.append(f"[![What it draws]({next(iter(pictures))}){{ width=420 }}]({script.stem}.md)")
-    lead = "Each page is a short script that was run when this site was built. You can download it as a notebook."
+    lead = "Each page is a short script that was run when this site was built. Each is a notebook, too."
     yield "gallery/index.md", "\n\n".join(["# Gallery", lead, *entries])
 
 

@@ -1,8 +1,9 @@
 """The documentation builds as a site without a warning: no page, link or anchor is missing, all docstrings are read."""
 
+import json
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,22 @@ def test_the_reference_and_the_gallery_are_there(site: Path) -> None:
     for name in scripts:
         assert "<code>" in (site / "gallery" / f"{name}.html").read_text()
         assert (site / "gallery" / f"{name}.ipynb").is_file()
+
+
+def test_a_notebook_holds_what_its_cells_print_and_draw(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs")
+    spec = spec_from_file_location("hook", ROOT / "docs" / "hook.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    script = tmp_path / "a.py"
+    script.write_text(
+        '"""# Title\n\nWords."""\n\n# %%\n# More\nimport matplotlib.pyplot as plt\nplt.plot([1])\nprint(6 * 7)\n'
+    )
+    made = json.loads(hook.notebook(hook.executed(script)))
+    words, more, code = made["cells"]
+    assert [words["source"], more["source"].strip(), code["execution_count"]] == ["# Title\n\nWords.", "More", 1]
+    printed, drawn = code["outputs"]
+    assert printed["text"] == "42"
+    assert "<svg" in drawn["data"]["image/svg+xml"]
