@@ -143,3 +143,41 @@ def test_commands_take_the_latest_run(run, own, tmp_path, monkeypatch):
         found = run(*verb)
         assert found.exit_code == 0, found.output
         assert "table-run, the latest run" in found.output
+
+
+def test_copies_that_cannot_be_written_are_refused_before_training(run, here, monkeypatch):
+    """Into the data themselves, or into a folder that is read-only."""
+    words = ["fix", "table.csv", "--label", "kind", "--accept-all", *QUICK]
+    before = Path("table.csv").read_bytes()
+    into = run(*words, "--out", "table.csv", "--overwrite")
+    assert into.exit_code == 2, into.output
+    assert "table.csv" in into.output
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    closed = run(*words)
+    assert closed.exit_code == 2
+    assert "read-only; choose another path" in " ".join(closed.output.split())
+    assert Path("table.csv").read_bytes() == before
+    assert not Path("runs").exists()
+
+
+def test_a_read_only_data_folder_is_no_obstacle(run, here):
+    """Nothing is written beside the data if the copy and the run go elsewhere."""
+    Path("data").mkdir()
+    shutil.move("table.csv", "data/table.csv")
+    os.chmod("data", 0o500)
+    known = sorted(Path("data").iterdir())
+    words = ["fix", "data/table.csv", "--label", "kind", "--accept-all", "--out", "fixed.csv", "--run", "run", *QUICK]
+    result = run(*words)
+    os.chmod("data", 0o700)
+    assert result.exit_code == 0, result.output
+    assert sorted(Path("data").iterdir()) == known
+    assert Path("fixed.csv").is_file()
+
+
+def test_a_folder_of_images_is_never_its_own_copy(run, own, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(own / "photos", "photos")
+    before = sorted(Path("photos").rglob("*"))
+    result = run("fix", "photos", "--accept-all", "--out", "photos", "--overwrite", *QUICK)
+    assert result.exit_code == 2, result.output
+    assert sorted(Path("photos").rglob("*")) == before

@@ -45,6 +45,15 @@ def test_the_last_word_of_each_counts_and_undo_returns_to_the_one_before(tmp_pat
     assert file.of(3).keys() == {"bo"}
 
 
+def test_decisions_may_be_added_while_others_are_read(tmp_path):
+    """The server reads them for a card while the page already decides about the next."""
+    file = decided(tmp_path, Decision(3, "cat", "dog", "ann"), Decision(5, "dog", "cat", "ann"))
+    reading = file.rows()
+    next(reading)
+    file.add(Decision(7, "cat", "dog", "ann"))
+    assert [row for row, _ in reading] == [5]
+
+
 def test_what_others_add_is_seen(tmp_path):
     mine, theirs = decided(tmp_path), decided(tmp_path)
     theirs.add(Decision(1, "cat", "dog", "bo"))

@@ -4,7 +4,10 @@ import errno
 import http.client
 import json
 import os
+import threading
+import webbrowser
 
+import numpy as np
 import pytest
 
 from reweigh.errors import DataError
@@ -325,3 +328,54 @@ def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
     session.decide(nearest, (given + 1) % 10)  # a person says that it is something else
     assert nearest not in [each["index"] for each in session.cards.similar(index)[str(given)]]
     review.stop()
+
+
+def test_without_a_window_there_is_an_address(run, monkeypatch):
+    """No display, no browser, or one that cannot be started: the page is served all the same."""
+    review = Review(of_run(run), "ann")
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    assert not review.open_browser()
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setattr("webbrowser.open", lambda address: False)
+    assert not review.open_browser()
+
+    def fail(address):
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr("webbrowser.open", fail)
+    assert not review.open_browser()
+    review.stop()
+
+
+def test_two_browsers_of_one_person(ask, served, run):
+    """What is decided in one counts in the other; of two decisions about a sample, the later one counts."""
+    first = [index for group in ask("/wall")[1] for index in group["index"]][:3]
+    assert ask("/decision", {"index": first, "label": "suggested"})[0] == 200
+    left = [index for group in ask("/wall")[1] for index in group["index"]]
+    assert not {*first} & {*left}
+    assert ask("/decision", {"index": first[0], "label": "given"})[0] == 200  # in a page that was opened before
+    assert ask("/progress")[1]["decided"] == 3
+    row = served.session.subject.samples.row.tolist()[first[0]]
+    assert served.decisions.of(row)["ann"].label == served.decisions.of(row)["ann"].given
+    ask("/decision", {"undo": True})
+    assert served.decisions.of(row)["ann"].label != served.decisions.of(row)["ann"].given
+
+
+def test_the_first_wall_does_not_wait_until_samples_are_compared(ask, served, monkeypatch):
+    """Until then the worst label comes first in each group; the page is told when to ask again."""
+    similar, slow = served.session.subject.similar, threading.Event()
+    rows = type(similar)._features
+    monkeypatch.setattr(type(similar), "_features", lambda self, dataset: slow.wait(30) and rows(self, dataset))
+    quality = served.session.subject.quality
+    for group in ask("/wall?order=similar")[1]:
+        assert (np.diff(quality[group["index"]]) >= 0).all()
+    monkeypatch.setattr("reweigh.review.session.COMPARED_SECONDS", 0)
+    assert ask("/compared")[1] == {"done": False, "again": True}
+    slow.set()
+    monkeypatch.setattr("reweigh.review.session.COMPARED_SECONDS", 30)
+    assert ask("/compared")[1] == {"done": True, "again": True}
+    assert ask("/compared")[1] == {"done": True, "again": False}
+    largest = ask("/wall?order=similar")[1][0]["index"]
+    assert largest == similar.chained(np.array(sorted(largest, key=lambda index: quality[index]))).tolist()

@@ -131,11 +131,11 @@ class Decisions:
 
     def of(self, row: int) -> dict[str, Decision]:
         """The last decision of each person about a row."""
-        return {by: history[-1] for by, history in self._all.get(row, {}).items() if history}
+        return {by: history[-1] for by, history in list(self._all.get(row, {}).items()) if history}
 
     def rows(self) -> Iterator[tuple[int, dict[str, Decision]]]:
         """Every row that somebody decided about, with the last decision of each."""
-        for row in self._all:
+        for row in list(self._all):  # another thread may add decisions meanwhile
             if found := self.of(row):
                 yield row, found
 

@@ -1,6 +1,8 @@
 """Which samples of a data set are like each other: neighbors, an order, and a plane."""
 
+from contextlib import suppress
 from functools import cached_property
+from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
@@ -32,9 +34,28 @@ class Similar:
 
     def __init__(self, dataset: Dataset | None, front: Front | None = None):
         self.dataset, self._front = dataset, front
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def known_within(self, seconds: float) -> bool:
+        """Whether all samples can be compared by then; what reads their features goes on in the background."""
+        if self._thread is None:
+            self._thread = Thread(target=self._prepare, daemon=True)
+            self._thread.start()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _prepare(self) -> None:
+        with suppress(Exception):  # whoever needs the rows meets it again
+            _ = self._rows
+
+    @property
+    def _rows(self) -> Any:
+        with self._lock:
+            return self._found_rows
 
     @cached_property
-    def _rows(self) -> Any:
+    def _found_rows(self) -> Any:
         """Rows of length 1, shape (N, D), an array or a sparse matrix; zeros where nothing is known."""
         if self.dataset is None:
             return None

@@ -83,6 +83,7 @@ def application(session: Session, token: str, port: int) -> "Starlette":
             *map(page, KINDS),
             Route("/start", answer(lambda request: session.start())),
             Route("/wall", answer(lambda request: session.wall(request.query_params))),
+            Route("/compared", answer(lambda request: session.compared())),
             Route("/map", answer(lambda request: session.map())),
             Route("/tiles", answer(lambda request: session.cards.tiles(_indices(request.query_params)))),
             Route("/progress", answer(lambda request: session.progress())),

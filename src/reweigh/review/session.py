@@ -17,6 +17,8 @@ from reweigh.review.orders import ORDERS, by_pair, near_copies
 from reweigh.review.subject import Subject
 from reweigh.runs.audit import RunAudit
 
+PATIENCE_SECONDS = 0.5  # for the wall to be sorted by similarity; after that it is shown with the worst label first
+COMPARED_SECONDS = 20  # until the page is answered that the samples are still being compared
 SHOWN = {"suspicious", "duplicates", "all"}
 STATES = {"open", "decided", "excluded", "unsure", "disputed", "any"}
 
@@ -46,6 +48,7 @@ class Session:
         self._index = {row: index for index, row in enumerate(self._rows)}
         self._number = {name: label for label, name in enumerate(subject.class_names)}
         self._orders: dict[str, np.ndarray] = {}
+        self._unsorted = False
         self._chains: dict[tuple[int, int, bool], np.ndarray] = {}
         self.cards = Cards(subject, self.decisions, self._similar, reviewer, blind=audit is not None)
 
@@ -89,10 +92,12 @@ class Session:
             return [{"pair": None, "index": group} for group in groups if group]
         if self.audit is not None or wanted.get("order") != "similar":
             return [{"pair": None, "index": found.tolist()}]
+        show, known = wanted.get("show", "suspicious"), self._similar.known_within(PATIENCE_SECONDS)
+        self._unsorted |= not known
         return [
             {
                 "pair": [int(self._given[group[0]]), int(self._suggested[group[0]])],
-                "index": self._chained(group, wanted.get("show", "suspicious") == "suspicious").tolist(),
+                "index": (self._chained(group, show == "suspicious") if known else group).tolist(),
             }
             for group in by_pair(found, self._given, self._suggested)
         ]
@@ -121,6 +126,12 @@ class Session:
             "issue": self._issue[index].astype(int).tolist(),
             "decided": (~self._in_state("open"))[index].astype(int).tolist(),
         }
+
+    def compared(self) -> dict[str, bool]:
+        """Whether all samples are compared, after some seconds at most; whether a wall was shown before that."""
+        done = self._similar.known_within(COMPARED_SECONDS)
+        unsorted, self._unsorted = self._unsorted, self._unsorted and not done
+        return {"done": done, "again": unsorted}
 
     def _chained(self, group: np.ndarray, suspicious: bool) -> np.ndarray:
         """A group with similar samples side by side; what was decided before does not change their order."""

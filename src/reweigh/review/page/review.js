@@ -393,6 +393,12 @@ async function load(keep = null) {
   explain();
   $("main").setAttribute("aria-busy", "false");
 }
+// The first wall does not wait until all samples are compared. Once they are, it is sorted anew, if nobody has begun.
+async function sorted() {
+  let found = { done: false };
+  while (!found.done) found = await ask("compared");
+  if (found.again && view === "grid" && !wall.selected.size && !past.length && $("wanted").order.value === "similar") await act(() => load(wall.focus));
+}
 const refill = () => act(async () => {
   if (view === "cards") await load();
   $("main").scrollTop = 0;
@@ -432,4 +438,4 @@ act(async () => {
   }));
   wall = new Wall($("main"), { fill: (shown) => fill(shown).catch((error) => say(error.message, true)), title, open: (index) => act(() => turn("cards", index)), changed: () => view === "grid" && offer() });
   progress(facts.progress);
-}).then(refill);
+}).then(refill).then(() => facts.audit || sorted()).catch((error) => say(error.message, true));
