@@ -47,7 +47,7 @@ def test_samples_are_found_by_name_and_the_last_vote_counts(caplog):
     with caplog.at_level(logging.WARNING):
         votes = Votes.from_long(pd.concat([long, long[:1].assign(labeler="bob")]), ["x", "y"])
     assert table(votes) == [(0, "ann", "yes"), (1, "ann", "yes"), (1, "bob", "no")]
-    assert "1 votes by a labeler who had labeled the sample before; the last one counts" in caplog.text
+    assert "1 vote by a labeler who voted on the sample before; the last counts" in caplog.text
 
 
 def test_probabilities_and_confidences_are_soft_votes():

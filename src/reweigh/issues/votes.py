@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reweigh.errors import DataError
-from reweigh.names import listed
+from reweigh.names import listed, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ class Votes:
         kept = kept.assign(_place=places, _who=codes)
         last = ~kept.duplicated(["_place", "_who"], keep="last").to_numpy()
         if again := int((~last).sum()):
-            log.warning("votes: %d votes by a labeler who had labeled the sample before; the last one counts", again)
+            log.warning("votes: %s by a labeler who voted on the sample before; the last counts", plural(again, "vote"))
         kept = kept[last]
         classes, numbers = _numbered(kept[label].to_numpy(object))
         soft = None
@@ -171,8 +171,8 @@ class Votes:
             sure = numbers_or_nan.where(kept[confidence].notna(), 1.0).to_numpy(copy=True)
             if (bad := ~((sure >= 0) & (sure <= 1))).any():
                 raise DataError(
-                    f"votes: {int(bad.sum())} confidences are not from 0 to 1, such as "
-                    f"{kept[confidence][bad].iloc[0]!r}; divide percentages by 100"
+                    f"votes: {plural(int(bad.sum()), 'confidence')} not from 0 to 1, such as "
+                    f"{kept[confidence][bad].iloc[0]}; divide percentages by 100"
                 )
             rest = torch.from_numpy((1 - sure) / max(1, len(classes) - 1)).float()
             soft = rest[:, None].repeat(1, len(classes))

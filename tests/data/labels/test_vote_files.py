@@ -43,6 +43,21 @@ ARGILLA = [
     {"id": "0", "fields": {}, "responses": {"label": [{"value": "cat", "user_id": "u1"}]}},
     {"id": "2", "fields": {}, "responses": {"label": [{"value": "dog", "user_id": "u2"}]}},
 ]
+ARGILLA_2_8 = [  # as argilla 2.8.0 wrote it
+    {
+        "id": "r0",
+        "fields": {"text": "one"},
+        "metadata": {"row": 0},
+        "suggestions": {"label": {"value": "cat", "score": 0.7, "agent": "gpt"}},
+        "responses": {
+            "label": [{"value": "cat", "user_id": "u1"}, {"value": "dog", "user_id": "u2"}],
+            "comment": [{"value": "blurred", "user_id": "u1"}],
+        },
+        "vectors": {},
+        "status": "pending",
+        "_server_id": None,
+    }
+]
 ARGILLA_1 = [
     {"metadata": {"row": 0}, "responses": [{"user_id": "u1", "values": {"label": {"value": "cat"}}}]},
     {"metadata": {"row": 2}, "responses": [{"user_id": "u2", "values": {"label": {"value": "dog"}}}]},
@@ -63,6 +78,7 @@ TWO = {(0, "u1", "cat"), (2, "u2", "dog")}
         ("v.json", LABEL_STUDIO, {(0, "1", "cat"), (0, "bob@x", "dog"), (2, "net", "dog")}),
         ("v.json", ARGILLA, TWO),
         ("v.json", ARGILLA_1, TWO),
+        ("v.json", ARGILLA_2_8, {(0, "u1", "cat"), (0, "u2", "dog"), (0, "gpt", "cat")}),
         ("v.jsonl", "\n".join(map(json.dumps, PRODIGY)), TWO),
     ],
 )
@@ -87,7 +103,13 @@ def test_confidences_count_as_such(tmp_path):
         ("v.csv", "sample,labeler,label\n0,u,a\n1,v,a\n", "all are for one class"),
         ("v.json", "{}", "not a list of tasks or records"),
         ("v.json", "[{", "not JSON"),
-        ("v.json", [{"annotations": 3}], "record 0 is not as Label Studio"),
+        (
+            "v.json",
+            [{"id": 0, "responses": {"a": [{"value": "x"}], "b": [{"value": "y"}]}}],
+            "record 0: answers to a, b; call",
+        ),
+        ("v.json", [{"image": "a.png", "id": 17, "c": "cat", "annotator": 1}], "JSON-MIN.*export JSON instead"),
+        ("v.json", [{"data": {"image": "a.png"}, "annotations": 3}], "record 0 is not as Label Studio"),
         ("v.jsonl", '{"answer": "accept", "label": "a"}', "no field names the sample"),
     ],
 )

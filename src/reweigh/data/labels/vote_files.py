@@ -131,6 +131,8 @@ def _exported(path: Path, naming: Sequence[str]) -> Iterator[tuple[Any, str, Any
     for place, record in enumerate(content):
         try:
             yield from _votes_of(record, naming)
+        except DataError as error:
+            raise DataError(f"{path}: record {place}: {error}") from None
         except (TypeError, AttributeError, LookupError) as error:
             raise DataError(
                 f"{path}: record {place} is not as Label Studio, Argilla or Prodigy write it ({error!r})"
@@ -151,17 +153,25 @@ def _votes_of(record: dict[str, Any], naming: Sequence[str]) -> Iterator[tuple[A
     elif "responses" in record:  # Argilla, as of version 2 and before
         sample = _named(naming, record.get("metadata"), record, record.get("fields"))
         responses = record["responses"] or {}
-        if isinstance(responses, dict):
-            each = [answer for answers in responses.values() for answer in answers]
-        else:
-            each = [
-                {**value, "user_id": answer.get("user_id")}
+        if isinstance(responses, list):
+            found = [
+                (name, {**value, "user_id": answer.get("user_id")})
                 for answer in responses
-                for value in (answer.get("values") or {}).values()
+                for name, value in (answer.get("values") or {}).items()
             ]
-        for answer in each:
-            if isinstance(answer.get("value"), str):
-                yield sample, str(answer.get("user_id")), answer["value"], None
+        else:
+            found = [(name, answer) for name, answers in responses.items() for answer in answers]
+            suggested = (record.get("suggestions") or {}).items()
+            found += [(name, {**each, "user_id": each.get("agent") or "suggestion"}) for name, each in suggested]
+        questions = sorted({name for name, answer in found if isinstance(answer.get("value"), str)})
+        asked = questions[0] if len(questions) == 1 else "label"
+        if questions and asked not in questions:
+            raise DataError(f"answers to {listed(questions)}; call the question whose answers are classes 'label'")
+        for name, answer in found:
+            if name == asked and isinstance(answer.get("value"), str):
+                yield sample, str(answer.get("user_id")), answer["value"], answer.get("score")
+    elif "annotator" in record:
+        raise DataError("JSON-MIN of Label Studio, which does not say which field is the label; export JSON instead")
     else:  # Prodigy
         sample = _named(naming, record.get("meta"), record)
         by = record.get("_annotator_id") or record.get("_session_id") or "prodigy"
@@ -175,4 +185,4 @@ def _named(naming: Sequence[str], *parts: dict[str, Any] | None) -> Any:
     known = [part[name] for part in parts if part for name in naming if part.get(name) is not None]
     if known:
         return known[0]
-    raise LookupError(f"no field names the sample: there is none of {listed(naming, 12)}")
+    raise DataError(f"no field names the sample: there is none of {listed(naming, 12)}")
