@@ -18,7 +18,7 @@ from reweigh.fit.export import to_onnx
 from reweigh.fit.run_folder import begin, load_model
 from reweigh.fit.store import load, save
 from reweigh.fit.trainer import Trainer
-from reweigh.fit.two_looks import confirmed
+from reweigh.fit.two_looks import confirmed, least_sure
 from reweigh.looks import Look
 from reweigh.looks import network as looks
 from reweigh.plan.check import examine
@@ -397,6 +397,13 @@ def test_the_second_look_counts_as_far_as_the_first_confirms_it():
     assert confirmed(knows, half, likely, prior) == pytest.approx(0.5, abs=1e-3)
     assert confirmed(knows, look(0.4), likely, prior) == 0  # random labels: only what has seen them knows them
     assert confirmed(look(0.4), knows, likely, prior) == 1
+
+
+def test_of_two_scores_those_that_ask_for_a_higher_temperature():
+    joint, scores = torch.eye(2) / 2, torch.linspace(-2, 2, 400)[:, None] * torch.tensor([1.0, -1.0])
+    labels = (torch.rand(400, generator=torch.Generator().manual_seed(0)) > (2 * scores[:, 0]).sigmoid()).long()
+    for several in ([scores, 3 * scores], [3 * scores, scores]):
+        assert least_sure(several, labels, joint) is next(each for each in several if each.max() > 3)
 
 
 def test_random_labels_are_not_predicted_surely():

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from reweigh.data import Dataset
 from reweigh.data.splits import equal_inputs, held_out_in_turn
 from reweigh.families import Families
+from reweigh.fit.decision import calibrate
 from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import TINY, Stock, with_prior
@@ -36,7 +37,8 @@ class Outcome(NamedTuple):
         finding: How many labels are wrong, and what was done about it.
         stock: The confusion of the labels, the shares of the true classes, and more.
         held_out: Indices of samples that some network of each look did not see.
-        unseen: Their logits by these networks, shape (n, C); of the second look as far as it is ``confirmed``.
+        unseen: Their logits by these networks, shape (n, C); if that is less sure, of the second look only as far as it
+            is ``confirmed``.
         weights: Shape (N,), the weight of each sample; None without a second look.
         net: The weighting function; None without a second look.
         families: The families of classes that it was used with; None without a second look.
@@ -106,14 +108,17 @@ def two_looks(
     logs = sure if dropped else latest if alone else (sure + latest) / 2
     stock, count = labels.take_stock(logs.softmax(1), unseen, held_out)
     looks = [first] if dropped else [second] if alone else [first, second]
-    part = 0.0 if dropped else confirmed(second, first, labels.likely(stock), stock.prior) / len(looks)
-    apart, shares = second.held_out, torch.tensor([1 - part, part]).clamp_min(TINY).log()
+    apart, part = second.held_out, 0.0 if dropped else 1 / len(looks)
+    logits = _mixed(first, second, part)
+    if not dropped and (known := confirmed(second, first, labels.likely(stock), stock.prior)) < 1:
+        less = _mixed(first, second, known * part)
+        logits = least_sure([logits, less], train_set.labels[apart], stock.joint)
     return Outcome(
         combined(looks),
         second.history,
         *judged(train_set, labels, stock, count, gain, dropped),
         held_out=apart,
-        unseen=(torch.stack([first.unseen_at(apart), second.unseen]) + shares[:, None, None]).logsumexp(0),
+        unseen=logits,
         weights=learned.weights,
         net=learned.net,
         families=learned.families,
@@ -155,7 +160,8 @@ def confirmed(second: Look, first: Look, likely: Tensor, prior: Tensor) -> float
         gain = sum_i  log sum_k T(y_i | k) p_i(k)  -  log sum_k T(y_i | k) prior_k
 
     What the second look learns is from models that saw these labels, so that it predicts even random ones better than
-    by chance. The first look did not see them. Probabilities are calibrated on the second as far as it is confirmed.
+    by chance. The first look did not see them. If probabilities are less sure that way, they are calibrated on the
+    second only as far as it is confirmed.
 
     Args:
         likely: Shape (N, C), probability of the given label of each sample for each true class.
@@ -169,6 +175,17 @@ def confirmed(second: Look, first: Look, likely: Tensor, prior: Tensor) -> float
 
     gains = gain(first), gain(second)
     return min(max(gains[0], 0.0) / gains[1], 1.0) if gains[1] > 0 else 1.0
+
+
+def _mixed(first: Look, second: Look, part: float) -> Tensor:
+    """Logits of the samples that the second look holds out, if it has this part in the mean of probabilities."""
+    shares = torch.tensor([1 - part, part]).clamp_min(TINY).log()[:, None, None]
+    return (torch.stack([first.unseen_at(second.held_out), second.unseen]) + shares).logsumexp(0)
+
+
+def least_sure(several: list[Tensor], labels: Tensor, joint: Tensor) -> Tensor:
+    """Those logits that ask for the highest temperature."""
+    return max(several, key=lambda logits: calibrate(logits, labels, joint).temperature)
 
 
 def combined(looks: list[Look]) -> Ensemble:
