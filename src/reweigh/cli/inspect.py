@@ -100,42 +100,33 @@ def usual_size(source: "Source", at_least: int = 2) -> int | None:
 
 
 def show_broken(source: "Source") -> bool:
-    """Print what is known about data that cannot be trained on; False if nothing is."""
-    if source.part is not None:
-        return False
-    try:
-        (describe_table if source.files.is_table else describe_folder)(source)
-    except DataError:
-        return False
-    return True
-
-
-def describe_table(source: "Source") -> None:
-    from reweigh.data.tables.cells import MISSING, as_text
-    from reweigh.data.tables.decide import decide
-
-    frame, label = source.files.frame(), source.files.label
-    readings = decide(frame.drop(columns=[label] if label in frame.columns else []))
-    echo(f"{source.files.path}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
-    show_columns(readings)
-    if label in frame.columns:
-        for line in bars(Counter(text or MISSING for text in as_text(frame[label]))):
-            echo(line)
-    echo()
-
-
-def describe_folder(source: "Source") -> None:
-    """Print what is in a folder of images of which some classes are empty, or with one class."""
+    """Print what is known about a table or a folder of images that cannot be trained on; False if nothing is."""
     from reweigh.data import inspect as look
     from reweigh.data.parts import class_folders, split_folder
     from reweigh.data.readers import image_list, reader_of
+    from reweigh.data.tables.cells import MISSING, as_text
+    from reweigh.data.tables.decide import decide
 
-    path = source.files.path
-    if reader_of(path) is not image_list.FOLDER:
-        raise DataError(f"{path}: not a folder of images")
-    names = class_folders(split_folder(path, "train"), None)
-    dataset = source.read(usual_size(source), class_names=names)
-    show_findings(str(path), dataset, look(dataset), usable=False)
+    path, label = source.files.path, source.files.label
+    try:
+        if source.part is None and source.files.is_table:
+            frame = source.files.frame()
+            readings = decide(frame.drop(columns=[label] if label in frame.columns else []))
+            echo(f"{path}: {len(frame):,} rows, {len(frame.columns):,} columns\n")
+            show_columns(readings)
+            cells = as_text(frame[label]) if label in frame.columns else []
+            for line in bars(Counter(text or MISSING for text in cells)):
+                echo(line)
+            echo()
+        elif source.part is None and reader_of(path) is image_list.FOLDER:
+            names = class_folders(split_folder(path, "train"), None)
+            dataset = source.read(usual_size(source), class_names=names)
+            show_findings(str(path), dataset, look(dataset), usable=False)
+        else:
+            return False
+    except DataError:
+        return False
+    return True
 
 
 def beside(source: "Source") -> list[str]:

@@ -54,7 +54,11 @@ def list_members(
         show_runs(Path(name or "runs"))
         return
     if what == "recipes" and name is not None:
-        show_recipe(name, overrides or [])
+        from reweigh.plan.edit import to_toml
+        from reweigh.recipes.read import check, comment, find, read
+
+        checked = check(read(name, overrides or []))
+        echo(f"{comment(find(name))}\n\n{to_toml(checked)}".strip("\n"))
         return
     names = table_names("")
     if what is not None and what not in names:
@@ -109,15 +113,6 @@ def show_runs(folder: Path) -> None:
     show_table(f"{plural(len(rows), 'run')} in {folder}", ["run", "method", "epochs", "status", "meaning"], rows)
     for line in wrong:
         echo(line)
-
-
-def show_recipe(recipe: str, changes: list[str]) -> None:
-    """Check a recipe and print it in full."""
-    from reweigh.plan.edit import to_toml
-    from reweigh.recipes.read import check, comment, find, read
-
-    checked = check(read(recipe, changes))
-    echo(f"{comment(find(recipe))}\n\n{to_toml(checked)}".strip("\n"))
 
 
 data = typer.Typer(

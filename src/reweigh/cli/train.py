@@ -14,7 +14,6 @@ from reweigh.errors import DataError, RecipeError
 from reweigh.names import listed
 
 if TYPE_CHECKING:
-    from reweigh.plan.choose import Choice
     from reweigh.recipes.own_data import Chosen
     from reweigh.recipes.read import Contents
 
@@ -204,6 +203,7 @@ def carry_out(contents: "Contents", name: str, out: Path | None, overwrite: bool
 
 def show_choices(data: str, chosen: "Chosen", changes: Sequence[str], recipe: str | None = None) -> None:
     from reweigh.data.labels.label_file import SEPARATOR
+    from reweigh.plan.edit import inline, plain
 
     found, facts, shape = chosen.look, chosen.look.facts, shape_words(chosen.look.facts.shape)
     show_columns(found.readings)
@@ -222,18 +222,15 @@ def show_choices(data: str, chosen: "Chosen", changes: Sequence[str], recipe: st
     if recipe is not None:
         echo(f"Everything except the data comes from {recipe}.")
     given = [change.partition("=")[0] for change in changes]
-    if lines := [line for choice in chosen.choices for line in as_changes(choice, given)]:
+    lines = []
+    for choice in chosen.choices:  # without what the user chose; with a name, its options go too
+        mine = {key: value for key, value in choice.values.items() if key not in given}
+        if mine and not any(key.endswith("name") for key in choice.values.keys() - mine.keys()):
+            words = [
+                f"{key}={value if isinstance(value, str) else inline(plain(value))}" for key, value in mine.items()
+            ]
+            lines.append(f"  {shlex.join(words)}  # {choice.why}")
+    if lines:
         echo("Chosen from the data (KEY=VALUE changes any of it):")
         echo("\n".join(lines))
     echo()
-
-
-def as_changes(choice: "Choice", given: Sequence[str]) -> list[str]:
-    """A choice as it would be typed, and why; without what the user chose."""
-    from reweigh.plan.edit import inline, plain
-
-    mine = {key: value for key, value in choice.values.items() if key not in given}
-    if not mine or any(key.endswith("name") for key in choice.values.keys() - mine.keys()):  # its options went with it
-        return []
-    words = [f"{key}={value if isinstance(value, str) else inline(plain(value))}" for key, value in mine.items()]
-    return [f"  {shlex.join(words)}  # {choice.why}"]

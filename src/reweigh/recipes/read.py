@@ -159,17 +159,14 @@ def for_method(contents: Contents, method: str) -> Contents:
     own = own.get(method, {}) if isinstance(own, dict) else {}
     if isinstance(values.get("method"), dict):
         typed = {text.partition("=")[0].removeprefix("method.") for text in contents.overrides}
-        asked = {key: values["method"][key] for key in typed & known_options(method) & values["method"].keys()}
+        known: set[str] = set()
+        with suppress(ReweighError):  # there is no such method, which the check reports
+            known = set(options_of(method_named(method)).model_fields)
+        asked = {key: values["method"][key] for key in typed & known & values["method"].keys()}
         rename(values["method"], method, SECTIONS["method"])
         values["method"] |= asked
     merge(values, own)
     return contents._replace(source=f"{contents.source} with {method}", values=values)
-
-
-def known_options(method: str) -> set[str]:
-    with suppress(ReweighError):
-        return set(options_of(method_named(method)).model_fields)
-    return set()
 
 
 def for_bias(contents: Contents, name: str, changes: Mapping[str, Any]) -> Contents:

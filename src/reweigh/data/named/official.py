@@ -39,15 +39,6 @@ MNIST_FAMILY = {
 }
 
 
-def idx_split(name: str, folder: Path, split: str) -> Dataset:
-    """One split of a dataset of the MNIST family."""
-    names, mean, std = MNIST_FAMILY[name]
-    pair = find_idx_pair(folder, split)
-    assert pair is not None  # the folder is complete
-    images, labels = map(read_idx, pair)
-    return from_arrays(images, labels, class_names=names, normalize=Standardize([mean], [std]), what=str(pair[0]))
-
-
 def shrunk(images: Dataset, size: int) -> Dataset:
     """Images of ``size`` x ``size`` pixels, whose pixels are means; bytes stay bytes."""
     side = images.shape[-1]
@@ -92,7 +83,10 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
         """
         folder = folder_of(name, root)
         if name in MNIST_FAMILY:
-            train, test = (idx_split(name, folder, split) for split in ("train", "test"))
+            classes, mean, std = MNIST_FAMILY[name]
+            like = {"class_names": classes, "normalize": Standardize([mean], [std])}
+            pairs = [pair for split in STEMS if (pair := find_idx_pair(folder, split))]  # the folder is complete
+            train, test = (from_arrays(*map(read_idx, pair), **like, what=str(pair[0])) for pair in pairs)
         else:
             train, test = (read_cifar(folder, split) for split in ("train", "test"))
         if size is not None:

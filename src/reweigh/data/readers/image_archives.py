@@ -51,7 +51,13 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
     if wanted in extensions:
         texts = [parts[wanted].read_bytes() if wanted in parts else b"" for _, parts in samples]
         return [text.decode("utf-8", "replace").strip() for text in texts]
-    described = [json_object(parts["json"]) if "json" in parts else {} for _, parts in samples]
+    described: list[dict[str, Any]] = []
+    for _, parts in samples:
+        try:
+            about = json.loads(parts["json"].read_bytes()) if "json" in parts else {}
+        except (ValueError, RecursionError):
+            raise DataError(f"{parts['json']}: not JSON") from None
+        described.append(about if isinstance(about, dict) else {})
     keys = list(dict.fromkeys(key for about in described for key in about))
     found = next((key for key in ([label] if label else USUAL_LABELS) if key in keys), None)
     if found is not None:
@@ -60,14 +66,6 @@ def _labels(path: Path, samples: Sequence[tuple[str, Parts]], label: str | None)
     if label is None and all(folders):
         return folders
     raise absent(label, [*extensions, *keys], "label", path)
-
-
-def json_object(file: Packed) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_bytes())
-    except (ValueError, RecursionError):
-        raise DataError(f"{file}: not JSON") from None
-    return found if isinstance(found, dict) else {}
 
 
 @lru_cache(maxsize=10_000)

@@ -269,7 +269,9 @@ def _of_strings(values: "pd.Series", cells: Cells, notation: Notation, given: Ki
         return ReadAs(name, "category", examples, as_category.gaps, "yes and no")
     if distinct <= MAX_CATEGORIES and repeated:
         return ReadAs(name, "category", examples, as_category.gaps, _joined(as_category.distinct))
-    words = cells.share(np.array([_is_word(text) for text in cells.distinct]))
+    short = np.array([" " not in text and len(text) <= MAX_WORD_CHARS for text in cells.distinct])
+    short &= np.array([len(UNSPACED.findall(text)) <= MAX_NAME_IDEOGRAPHS for text in cells.distinct])
+    words = cells.share(short)
     if cells.filled >= MIN_ROWS and words >= MIN_SHARE_DISTINCT:
         if len(cells.distinct) >= MIN_SHARE_DISTINCT * cells.filled:
             return ReadAs(name, "drop", examples, cells.gaps, NAMES_ROWS)
@@ -319,11 +321,6 @@ def _joined(texts: list[str]) -> str:
     if not pairs:
         return ""
     return f"{plural(len(pairs), 'spelling')} joined, such as {_example(pairs[0][0])!r} and {_example(pairs[0][1])!r}"
-
-
-def _is_word(text: str) -> bool:
-    """Whether this is one short word, such as an id, a code or a file name."""
-    return " " not in text and len(text) <= MAX_WORD_CHARS and len(UNSPACED.findall(text)) <= MAX_NAME_IDEOGRAPHS
 
 
 def counts_rows(numbers: np.ndarray, name: str) -> str:
