@@ -75,8 +75,17 @@ def corrupt(
 def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]]":
     from reweigh.plan.check import Mistake, check_slot, shown
     from reweigh.plan.plan import SECTIONS
+    from reweigh.recipes.read import apply, parse
 
-    tables = [as_table(text) for text in given]
+    tables: list[dict[str, Any] | None] = []
+    for text in given:  # a table of TOML, or a name followed by ``key=value``; None if it is neither
+        if text.lstrip().startswith("{"):
+            table = parse(text)
+            tables.append(table if isinstance(table, dict) else None)
+        else:
+            name, *changes = text.split() or [""]
+            table = {"name": name}
+            tables.append(None if apply(changes, table) else table)
     wanted = "a name and its options, 'symmetric rate=0.4', or a table, '{name=\"symmetric\", rate=0.4}'"
     mistakes = [
         Mistake(f"--bias.{number}", f"got {shown(text)}; should be {wanted}")
@@ -86,18 +95,6 @@ def check_biases(given: Sequence[str]) -> "tuple[tuple[Part, ...], list[Mistake]
     parts, found = check_slot(tables, "--bias", SECTIONS["data"].slots["bias"])
     mistakes += [mistake for mistake in found if mistake.path not in {path for path, _ in mistakes}]
     return parts, sorted(mistakes)
-
-
-def as_table(text: str) -> dict[str, Any] | None:
-    """A bias as typed, a table of TOML or a name followed by ``key=value``; None if it is neither."""
-    from reweigh.recipes.read import apply, parse
-
-    if text.lstrip().startswith("{"):
-        table = parse(text)
-        return table if isinstance(table, dict) else None
-    name, *changes = text.split() or [""]
-    table = {"name": name}
-    return None if apply(changes, table) else table
 
 
 def labels_to_write(out: Path, dataset: "Dataset", done: "Biased") -> bytes | str:

@@ -79,7 +79,12 @@ def tables(
         return text
 
     width = NUMBERS_WIDTH if seeds == 1 else 2 * NUMBERS_WIDTH
-    for methods in _side_by_side(list(shown.rows), max(map(len, shown.columns)), width):
+    groups, first = [[]], max(map(len, shown.columns))  # rows as columns, as many beside the first as fit a terminal
+    for row in shown.rows:
+        if groups[-1] and first + sum(max(len(each), width) + 2 for each in [*groups[-1], row]) > TERMINAL_WIDTH:
+            groups.append([])
+        groups[-1].append(row)
+    for methods in groups:
         rows = [
             [column, *(beside([(cell := shown.rows[row][place])], cell.paper) for row in methods)]
             for place, column in enumerate(shown.columns)
@@ -92,16 +97,6 @@ def tables(
         echo("± is the standard deviation over seeds. * differs from the paper by more than chance (t-test, 5 %).")
     if differ:
         echo(f"† was trained with other settings than the cell: {listed(sorted(differ), 6)}.")
-
-
-def _side_by_side(names: list[str], first: int, width: int) -> list[list[str]]:
-    """Names of columns in groups that fit a terminal, beside a first column of width ``first``."""
-    groups: list[list[str]] = [[]]
-    for name in names:
-        if groups[-1] and first + sum(max(len(each), width) + 2 for each in [*groups[-1], name]) > TERMINAL_WIDTH:
-            groups.append([])
-        groups[-1].append(name)
-    return groups
 
 
 def _cells(shown: "PaperTable") -> list["Cell"]:

@@ -227,11 +227,20 @@ def recipe_for(
     apply(changes, given)
     if not isinstance(given["data"], dict):
         check(Contents(f"for {data}", values, apply(changes, values)))  # reports what is wrong with it
-    if given["data"].get("name") == "files" and takes_unlabeled(given):
+    method = given.get("method")
+    called = str(method.get("name") if isinstance(method, Mapping) else method)
+    unlabeled = called in members("methods") and method_named(called).unlabeled  # it learns from such samples too
+    if given["data"].get("name") == "files" and unlabeled:
         values["data"].setdefault("unlabeled", True)
         given["data"].setdefault("unlabeled", True)
     found = look(given)
-    choices = [] if found is None else reading(found)
+    choices = []
+    if found is not None and found.size is not None:
+        why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {found.size} pixels"
+        words = f"{why}; all become {found.size} x {found.size}, proportions kept, the middle cropped"
+        choices.append(Choice({"data.size": found.size, "data.resize": "crop"}, words))
+    if found is not None and found.frozen:
+        choices.append(Choice({"data.memory_gb": 0.0}, "images are read when their features are computed"))
     if recipe is None:  # also for data that are named wrongly, so that the check finds no other mistakes
         facts = Facts(2, (1,), (1, 1)) if found is None else found.facts
         choices += choose(facts, given)
@@ -265,22 +274,3 @@ def chosen_for(method: str, facts: Facts, given: Mapping[str, Any], changes: Seq
 
 def title(data: str) -> str:
     return Path(data).resolve().name.split(".")[0] or "data"
-
-
-def reading(found: Look) -> list[Choice]:
-    """How images are read: the size that they are resized to, if they are, and when."""
-    choices = []
-    if found.size is not None:
-        why = f"the images have {found.sizes} sizes" if found.sizes > 1 else f"larger than {found.size} pixels"
-        words = f"{why}; all become {found.size} x {found.size}, proportions kept, the middle cropped"
-        choices.append(Choice({"data.size": found.size, "data.resize": "crop"}, words))
-    if found.frozen:
-        choices.append(Choice({"data.memory_gb": 0.0}, "images are read when their features are computed"))
-    return choices
-
-
-def takes_unlabeled(values: Mapping[str, Any]) -> bool:
-    """Whether the method of an unchecked recipe also learns from samples without a label."""
-    method = values.get("method")
-    name = method.get("name") if isinstance(method, Mapping) else method
-    return str(name) in members("methods") and method_named(str(name)).unlabeled

@@ -123,7 +123,11 @@ def files(
         drop_unlabeled=True,
         **images,
     )
-    check_alike(train, judged)
+    wanted, got = (
+        f"{'bytes' if part.dtype == torch.uint8 else 'floats'} of shape {part.shape}" for part in (train, judged)
+    )
+    if wanted != got:
+        raise DataError(f"test: samples are {got}, but the training samples are {wanted}; make them the same")
     names = judged.reading.names and tuple(judged.reading.names[row] for row in judged.source_rows.tolist())
     judged = replace(
         judged, origin=None, reading=replace(judged.reading, names=names)
@@ -135,15 +139,6 @@ def files(
 def one_or_several(dataset: Dataset, separator: str | None, class_names: Sequence[str] | None = None) -> Dataset:
     """The samples with a set of candidates in place of each label, if a separator is given."""
     return dataset if separator is None else split_names(dataset, separator, class_names)
-
-
-def check_alike(train: Dataset, test: Dataset) -> None:
-    """Raise a DataError unless test and training samples have the same shape and type."""
-    wanted, got = (
-        f"{'bytes' if part.dtype == torch.uint8 else 'floats'} of shape {part.shape}" for part in (train, test)
-    )
-    if wanted != got:
-        raise DataError(f"test: samples are {got}, but the training samples are {wanted}; make them the same")
 
 
 def split(dataset: Dataset, test_fraction: float, seed: int) -> Splits:
