@@ -22,7 +22,7 @@ from reweigh.errors import DataError
 from reweigh.features import text_as
 from reweigh.fit.inputs import InputForm
 from reweigh.names import listed, plural
-from reweigh.plan.choose import image_size
+from reweigh.plan.image_size import image_size
 
 log = logging.getLogger(__name__)
 NUMPY_ON_STRINGS = "could not convert string to float"  # NumPy's words

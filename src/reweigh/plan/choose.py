@@ -1,8 +1,7 @@
 """Choose what the user leaves open, by fixed rules on the kind and size of the data; the same on every machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import ceil, log2, prod
-from statistics import median
 from typing import Any, NamedTuple
 
 import torch
@@ -374,38 +373,3 @@ def _section(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and value > 0 else None  # the check reports anything else
-
-
-SMALL_NETWORK_SIDE = 64  # pixels, at most, of images for the small network
-PRETRAINED_SIDE = 224  # likewise for pretrained networks
-
-
-class ImageSize(NamedTuple):
-    """How images are read.
-
-    Attributes:
-        size: Side in pixels that images are resized to; None keeps their size.
-        frozen: Whether a frozen network sees the images.
-    """
-
-    facts: Facts
-    size: int | None
-    sizes: int
-    frozen: bool
-
-
-def image_size(headers: Sequence[tuple[int, int, bool]], given: Mapping[str, Any]) -> ImageSize:
-    """The size for some images.
-
-    >>> image_size([(90, 120, True), (90, 100, True)], {"features": {"name": "none"}}).facts.shape
-    (1, 64, 64)
-    """
-    sizes = {header[:2] for header in headers}
-    height, width, _ = headers[0]
-    channels = 1 if all(gray for _, _, gray in headers) else 3
-    usual = round(median(min(header[:2]) for header in headers))
-    facts = Facts(len(headers), (channels, usual, usual), (), images=True, photos=channels == 3, pixels=True)
-    frozen = feature_width(features(facts, given), given) is not None
-    largest = PRETRAINED_SIDE if frozen else SMALL_NETWORK_SIDE
-    size = min(largest, usual) if len(sizes) > 1 or max(height, width) > largest else None
-    return ImageSize(facts._replace(shape=(channels, size or height, size or width)), size, len(sizes), frozen)

@@ -23,8 +23,9 @@ from reweigh.errors import RecipeError
 from reweigh.fit.source import data_root, source_of
 from reweigh.names import suggestion
 from reweigh.plan.check import Mistake, check_slot, raise_all
-from reweigh.plan.choose import TREES, Choice, Facts, choose, image_size
+from reweigh.plan.choose import TREES, Choice, Facts, choose
 from reweigh.plan.edit import put
+from reweigh.plan.image_size import image_size
 from reweigh.plan.plan import SECTIONS, Part, members, method_named, options_of
 from reweigh.recipes.read import Contents, apply, check, read
 
