@@ -1,7 +1,7 @@
 """Labels by several labelers, beside rivals: python benchmarks/labelers.py OUT.jsonl --tables FOLDER
 
-Majority vote, Dawid-Skene and GLAD (crowd-kit), CROWDLAB (cleanlab, on what the networks of the default classifier,
-fitted to the majority vote, predict for samples that they did not see) and that classifier itself. ``--tables`` has
+Majority vote, Dawid-Skene and GLAD (crowd-kit), CROWDLAB (cleanlab, on cross-validated predictions of the default
+classifier, fitted to the majority vote) and that classifier itself. ``--tables`` has
 tables.py; ``--noise`` has the labels and workers of CIFAR-10N, relations by a language model and headlines in Hausa;
 ``--data`` has features of CIFAR-10.
 
@@ -24,19 +24,15 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from reweigh import RobustClassifier, Votes
-from reweigh.fit import fitting
 
 LABELERS = {
     "mix": ("good", "careless", "biased", "pair", "good"),
@@ -176,19 +172,6 @@ class Split:
         values = self.case.inputs
         return values.iloc[rows].reset_index(drop=True) if isinstance(values, pd.DataFrame) else values[rows]
 
-    @cached_property
-    def fitted(self) -> tuple[Any, np.ndarray | None, float]:
-        """The default classifier, fitted to the majority; what its networks predict for samples that they did not see,
-        None if some were not held out; and the processor time that it took.
-        """
-        begin, voted = time.process_time(), np.flatnonzero(self.voted)
-        with patch.object(fitting, "after_training", wraps=fitting.after_training) as watched:
-            found: Any = RobustClassifier(random_state=self.seed)
-            found.fit(self.inputs(self.train[voted]), self.majority[voted])
-        lasted, (logits, labels) = time.process_time() - begin, watched.call_args.args[5]
-        apart = logits.softmax(1).numpy() if len(labels) == len(voted) else None
-        return found, apart, lasted
-
     def accuracy(self, classifier: Any) -> float:
         """Share of the test samples that are predicted right."""
         return float((classifier.predict(self.inputs(self.test)) == self.case.true[self.test]).mean())
@@ -218,7 +201,9 @@ class Split:
 def by_default(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
     """The majority, and the default classifier that learns it."""
     yield "majority", split.scores(split.majority, 1 - split.tally.max(1) / split.tally.sum(1).clip(1))
-    (found, _, lasted), doubt, rows = split.fitted, np.zeros(len(split.train)), np.flatnonzero(split.voted)
+    rows, begin = np.flatnonzero(split.voted), time.process_time()
+    found: Any = RobustClassifier(random_state=split.seed).fit(split.inputs(split.train[rows]), split.majority[rows])
+    lasted, doubt = time.process_time() - begin, np.zeros(len(split.train))
     doubt[rows] = 1 - found.label_quality_
     suggested = split.majority.copy()
     suggested[rows] = found.suggested_labels_
@@ -239,19 +224,17 @@ def by_votes(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def by_crowdlab(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
-    """CROWDLAB, on what the networks of the default classifier predict for samples that they did not see."""
+    """CROWDLAB, on cross-validated predictions of the default classifier, which serve it better than its networks'."""
     from cleanlab.multiannotator import (  # pyright: ignore[reportMissingImports]
         get_label_quality_multiannotator,
     )
 
     voted = np.flatnonzero(split.voted)
-    found, rows, _ = split.fitted
-    if rows is None:
-        chosen = StratifiedKFold(3, shuffle=True, random_state=split.seed)
-        inputs = split.inputs(split.train[voted])
-        rows = cross_val_predict(clone(found), inputs, split.majority[voted], cv=chosen, method="predict_proba")
+    folds = StratifiedKFold(3, shuffle=True, random_state=split.seed)
+    default, labels = RobustClassifier(random_state=split.seed), split.majority[voted]
+    rows = cross_val_predict(default, split.inputs(split.train[voted]), labels, cv=folds, method="predict_proba")
     full = np.full((len(voted), split.classes), 1e-6)
-    full[:, found.classes_] += rows
+    full[:, np.unique(labels)] += rows
     full /= full.sum(1, keepdims=True)
     wide = pd.DataFrame(split.long.pivot(index="sample", columns="labeler", values="label").to_numpy(float))
     results = {}
