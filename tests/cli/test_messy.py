@@ -69,7 +69,7 @@ def test_every_row_with_a_label_is_judged(messy, run):
     assert all(0 <= float(row["label_quality"]) <= 1 for row in unseen)
     table = rows_of(messy / "table.csv", ";")
     assert all(row["given_label"].lower() == table[int(row["row"])]["kind"].strip().lower() for row in unseen)
-    how = f"{N - 1 - len(unseen)} labels were judged during training. Of samples held out for testing, {len(unseen)}"
+    how = f"{N - 1 - len(unseen)} labels were judged during training, and {len(unseen)} held out for testing"
     assert how in run("issues", messy / "run").stdout
     told = " ".join((messy / "told.txt").read_text().split())
     assert how in told

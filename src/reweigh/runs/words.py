@@ -55,8 +55,8 @@ def judged(trained: int, held_out: int) -> str:
     if not held_out:
         return f"All {trained:,} labels were judged during training."
     return (
-        f"{plural(trained, 'label was', 'labels were')} judged during training. Of samples held out for testing, "
-        f"{plural(held_out, 'label was', 'labels were')} judged by the final model, which has not seen them."
+        f"{plural(trained, 'label was', 'labels were')} judged during training, and {held_out:,} held out for testing "
+        "by the final model, which has not seen them."
     )
 
 
