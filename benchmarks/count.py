@@ -6,7 +6,7 @@ At most ``--most`` samples of labels with known truth: by people, a lexicon, a l
 out-of-fold predictions of ordinary classifiers, a forest for tables and logistic regression for the rest, or, with
 ``--default``, by a fit of the default, which takes a hundred times as long. Prints estimate, limits and truth of each,
 how many limits hold the truth, of all and of those of people, rules and models, and their width where labels are wrong
-at random.
+at random. With ``--decided`` the true labels answer for the worst labels first, and what is left is counted.
 """
 
 import argparse
@@ -117,8 +117,8 @@ def by_default(inputs: Any, labels: NDArray[np.int64], seed: int) -> Count | Non
     return found[-1] if found else None
 
 
-def by_classifier(inputs: Any, labels: NDArray[np.int64], seed: int) -> Count:
-    """The count of out-of-fold predictions by a forest for tables, by logistic regression for the rest."""
+def unseen(inputs: Any, labels: NDArray[np.int64], classes: int, seed: int) -> torch.Tensor:
+    """Out-of-fold predictions by a forest for tables, by logistic regression for the rest; as if classes were equal."""
     classifier: Any
     if isinstance(inputs, pd.DataFrame):
         columns = [inputs[name] for name in inputs]
@@ -128,14 +128,30 @@ def by_classifier(inputs: Any, labels: NDArray[np.int64], seed: int) -> Count:
     else:
         inputs = PCA(min(100, *inputs.shape), random_state=0).fit_transform(inputs)
         classifier = make_pipeline(StandardScaler(), CLASSIFIERS["logreg"]())
-    known, numbered = np.unique(labels, return_inverse=True)
+    known, numbered, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     found: Any = cross_val_predict(classifier, inputs, numbered, cv=folds, method="predict_proba")
-    rows = F.one_hot(torch.from_numpy(numbered), len(known)).double()
-    even = torch.from_numpy(found) / rows.mean(0)
-    even /= even.sum(1, keepdim=True)
-    nobody = torch.zeros(len(rows), dtype=torch.bool)
-    return counting.Labels(rows, rows, nobody).take_stock(even, even, torch.arange(len(rows)))[1]
+    rows = torch.zeros(len(labels), classes, dtype=torch.float64)
+    rows[:, torch.from_numpy(known)] = torch.from_numpy(found * len(labels) / sizes)
+    return rows / rows.sum(1, keepdim=True)
+
+
+def by_classifier(
+    inputs: Any, labels: NDArray[np.int64], true: NDArray[np.int64], seed: int, decided: float
+) -> tuple[Count, float]:
+    """The count by such predictions, and the true share; after decisions about the worst labels, of those left."""
+    classes = int(max(labels.max(), true.max())) + 1
+    given, everything = F.one_hot(torch.from_numpy(labels), classes).double(), torch.arange(len(labels))
+    known, corrected, right = torch.zeros(len(labels), dtype=torch.bool), given, labels
+    first = unseen(inputs, labels, classes, seed)
+    if decided:
+        stock, _ = counting.Labels(given, given, known).take_stock(first, first, everything)
+        worst = (given * stock.posterior).sum(1).argsort()[: round(decided * len(labels))]
+        known[worst] = True
+        right = np.where(known.numpy(), true, labels)
+        corrected, first = F.one_hot(torch.from_numpy(right), classes).double(), unseen(inputs, right, classes, seed)
+    _, count = counting.Labels(corrected, given, known).take_stock(first, first, everything)
+    return count, float((right != true).mean())
 
 
 def main() -> None:
@@ -148,6 +164,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0, help="first sample of CIFAR-10")
     parser.add_argument("--most", type=int, default=4000, help="number of samples of a large dataset")
     parser.add_argument("--default", action="store_true", help="count by a fit of the default")
+    parser.add_argument("--decided", type=float, default=0.0, help="share of the labels, the worst, to decide about")
     given = parser.parse_args()
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -159,11 +176,13 @@ def main() -> None:
         *drawn(given.seed, given.most),
         *(tables(given.tables, given.seed, given.most) if given.tables else ()),
     ):
-        count = (by_default if given.default else by_classifier)(inputs, labels, given.seed)
+        if given.default:
+            count, truth = by_default(inputs, labels, given.seed), float((labels != true).mean())
+        else:
+            count, truth = by_classifier(inputs, labels, true, given.seed, given.decided)
         if count is None:
             continue
         share, low, high, *_ = count
-        truth = float((labels != true).mean())
         held[name] = low - 1e-9 <= truth <= high + 1e-9
         if count.at_random:
             widths.append(high - low)

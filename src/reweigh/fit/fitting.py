@@ -16,7 +16,7 @@ from reweigh.data.splits import groups_of, joined, near_copies
 from reweigh.fit.decision import Decision, after_training, before_training
 from reweigh.fit.front import Front, beside_neighbors, open_front
 from reweigh.fit.inputs import InputForm
-from reweigh.fit.issues import is_held_out, judge_samples, judges, set_apart, unseen
+from reweigh.fit.issues import in_all, is_held_out, judge_samples, judges, set_apart, unseen
 from reweigh.fit.scored import Scored, judged_by, scored
 from reweigh.fit.trainer import Build, Trained, Trainer, builder, find_device
 from reweigh.fit.weighting import Weighting
@@ -186,6 +186,9 @@ def trained_by(
     labelers = None if trained.stock is None else trained.stock.labelers
     if used.votes is not None and labelers is None:
         labelers = weigh_votes(used.votes)
+    held_out, of_the_data = None, test_set is not None and is_held_out(plan, test_set)
+    if test_set is not None and tested is not None:
+        held_out = unseen(plan, test_set, tested, samples, trained.finding if of_the_data else None)
     return Fit(
         plan=plan,
         inputs=InputForm.of(train_set, raw if front is not None else None),
@@ -200,15 +203,13 @@ def trained_by(
         tested=tested,
         test_origin=None if test_set is None else test_set.source_rows,
         held_out=predicted and predicted.part(len(judging)) if len(abstaining) else None,
-        finding=trained.finding,
+        finding=in_all(trained.finding, samples, held_out if of_the_data else None, train_set.class_names),
         front=front,
         apart=predicted,
         correction=right,
         votes=used.votes,
         labelers=labelers,
-        unseen=None
-        if test_set is None or tested is None
-        else unseen(plan, test_set, tested, samples, trained.finding if is_held_out(plan, test_set) else None),
+        unseen=held_out,
     )
 
 

@@ -1,6 +1,7 @@
 """How credible each label is, by training itself or by models that did not see it; and which samples are held out."""
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from reweigh.fit.scored import Scored, scored
 from reweigh.fit.trainer import Trained, Trainer
 from reweigh.fit.weighting import Weighting
 from reweigh.issues import Finding, Rows, Samples, Verdict, chunks, verdict_by_posterior, verdict_of, verdict_unseen
+from reweigh.issues.count import direction, suggestions
 from reweigh.issues.stock import label_rows, take_stock_unseen
 from reweigh.names import listed
 from reweigh.plan import Part, Plan
@@ -261,6 +263,16 @@ def unseen(plan: Plan, test_set: Dataset, tested: Scored, trained: Samples, find
     verdict = settled(verdict, test_set.labels, test_set.trusted)
     losses = F.cross_entropy(tested.logits.float(), test_set.labels.clamp_min(0), reduction="none")
     return Samples(test_set.labels, *verdict, losses=losses)
+
+
+def in_all(finding: Finding | None, trained: Samples, held_out: Samples | None, names: Sequence[str]) -> Finding | None:
+    """The finding with the numbers of wrong labels between classes among all labels, held out for testing or not."""
+    if finding is None or held_out is None or not finding.between:
+        return finding
+    parts = ((part.given, part.suggested) for part in (trained, held_out))
+    between = direction(suggestions(len(names), *parts), names)
+    words, claim = (each.replace(finding.between, between, 1) for each in (finding.words, finding.claim))
+    return finding._replace(words=words, claim=claim, between=between)
 
 
 def likeliest_candidates(candidates: CandidateSets, predictions: Rows) -> Tensor:

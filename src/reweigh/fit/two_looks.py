@@ -10,7 +10,7 @@ from reweigh.data import Dataset
 from reweigh.data.splits import equal_inputs, held_out_in_turn
 from reweigh.families import Families
 from reweigh.fit.decision import calibrate
-from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, done
+from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, direction, done, suggestions
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import TINY, Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
@@ -199,11 +199,11 @@ def judged(
     """The verdict on every label, what was found in words, and the stock that both are from."""
     believed, classes = (labels.given * stock.posterior).sum(1), len(train_set.class_names)
     verdict = least_believed(believed, stock.posterior, train_set.labels, count.share)
+    between = ""
     if labels.votes is None:
-        pairs = classes * train_set.labels + verdict.suggested
-        joint = torch.bincount(pairs, minlength=classes**2).view(classes, classes)
-        found = claim(count, joint.double(), train_set.class_names)
+        between = direction(suggestions(classes, (train_set.labels, verdict.suggested)), train_set.class_names)
+        found = claim(count, between, train_set.class_names)
     else:
         found = claim_of_consensus(count, stock.posterior)
     by_class = (each.tolist() for each in count.by_class(1 - verdict.quality, labels.given))
-    return verdict, Finding(*by_class, f"{found} {done(count, gain, dropped)}", found), stock
+    return verdict, Finding(*by_class, f"{found} {done(count, gain, dropped)}", found, between), stock

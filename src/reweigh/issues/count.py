@@ -218,11 +218,11 @@ def _surest_of_each_class_first(probability: Tensor, likeliest: Tensor) -> Tenso
     return order[rank.argsort(stable=True)]
 
 
-def claim(count: Count, joint: Tensor, names: Sequence[str]) -> str:
+def claim(count: Count, between: str, names: Sequence[str]) -> str:
     """How many labels are wrong, and what that rests on.
 
     Args:
-        joint: Shape (C, C), number of samples by given (row) and suggested (column) class.
+        between: Between which classes the labels go that look wrong, see ``direction``.
         names: Class names.
     """
     share, low, high, disagree = (
@@ -240,7 +240,7 @@ def claim(count: Count, joint: Tensor, names: Sequence[str]) -> str:
     if count.at_random:
         return (
             f"About {share} of the labels are wrong ({low} to {high}, if which ones does not depend on the input and "
-            f"classes do not overlap), {direction(joint, names)}.{equal}"
+            f"classes do not overlap), {between}.{equal}"
         )
     where = direction(count.predicted, names)
     where = "" if where == NO_DIRECTION else f", {where}"
@@ -287,6 +287,20 @@ def done(count: Count, gain: tuple[float, float] | None, dropped: bool) -> str:
             f"Training again lowered accuracy on held-out labels by {points:.1f} ± {error:.1f} points: it is not used."
         )
     return "The labels were used as they are." if count.hardly else "The model was trained again on corrected labels."
+
+
+def suggestions(classes: int, *parts: tuple[Tensor, Tensor]) -> Tensor:
+    """Number of labels by given (row) and suggested (column) class, shape (C, C).
+
+    >>> suggestions(2, (torch.tensor([0, 0, -1]), torch.tensor([0, 1, 1])))
+    tensor([[1., 1.],
+            [0., 0.]])
+
+    Args:
+        parts: Given and suggested class of some samples, each of shape (n,); a given class of -1 means no label.
+    """
+    pairs = torch.cat([(classes * given + suggested)[given >= 0] for given, suggested in parts])
+    return torch.bincount(pairs, minlength=classes**2).view(classes, classes).float()
 
 
 def direction(joint: Tensor, names: Sequence[str]) -> str:

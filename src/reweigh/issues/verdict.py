@@ -40,6 +40,7 @@ class Finding(NamedTuple):
         high: What it is at most.
         words: What was found and done, in a few sentences for the user.
         claim: The first of these: how many labels are wrong, and how sure that is.
+        between: Between which classes they go, as the claim says it; empty if it does not name what looks wrong.
     """
 
     share: Sequence[float]
@@ -47,6 +48,7 @@ class Finding(NamedTuple):
     high: Sequence[float]
     words: str
     claim: str = ""
+    between: str = ""
 
 
 def chunks(samples: int, num_classes: int) -> tuple[Tensor, ...]:
