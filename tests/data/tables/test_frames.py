@@ -48,6 +48,13 @@ def test_without_a_mark_the_encoding_of_two_bytes_is_asked_for(tmp_path):
     assert read_frame(tmp_path / "t.csv", encoding="utf-16-le").to_numpy().tolist() == [["1", "2"]]
 
 
+def test_excel_writes_its_separator_above_the_header(tmp_path):
+    (tmp_path / "t.csv").write_text("sep=|\n\na|b,c\n1|2,3\n")
+    frame = read_frame(tmp_path / "t.csv")
+    assert list(frame) == ["a", "b,c"]
+    assert frame.to_numpy().tolist() == [["1", "2,3"]]
+
+
 def test_single_quotes_quote(tmp_path):
     (tmp_path / "q.csv").write_text("'a','b'\n'1,5','2'\n")
     assert read_frame(tmp_path / "q.csv").to_numpy().tolist() == [["1,5", "2"]]

@@ -278,7 +278,7 @@ BINARY = {*range(32)} - {*b"\t\n\r\f\x1a"}  # bytes that no text has; Excel's ol
 
 
 class Dialect(NamedTuple):
-    """How a text table is written."""
+    """How a text table is written; ``blank`` lines before the header are left out."""
 
     separator: str
     encoding: str
@@ -296,6 +296,9 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
     with opened(path) as file:
         text = codecs.getincrementaldecoder(found)().decode(file.read(SAMPLE_BYTES))
     lines = text.splitlines(keepends=True)[:SAMPLE_LINES]
+    hint = re.match(r"sep=(.)[\r\n]", "".join(lines[:1]), re.IGNORECASE)  # the first line, as Excel writes it
+    if hint:
+        separator, lines = separator or hint[1], lines[1:]
     single = '"' not in text and lines and re.fullmatch(r"'.*'", lines[0].strip())
     quote = "'" if single else '"'
     rows = {sep: _rows(lines, sep, quote) for sep in ([separator] if separator else SEPARATORS)}
@@ -312,7 +315,7 @@ def dialect_of(path: Path, separator: str | None = None, encoding: str | None = 
             "name all columns in the header, also that of row names, and delete a title above it"
         )
     blank = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    return Dialect(chosen, found, quote, blank, tuple(header))
+    return Dialect(chosen, found, quote, blank + bool(hint), tuple(header))
 
 
 def _encoding(path: Path, given: str | None) -> str:
