@@ -20,9 +20,10 @@ def same(a, b, X):
 
 def test_wrong_labels_are_found_and_do_little_harm(blobs):
     X, truth, given = blobs
-    classifier = RobustClassifier(epochs=23, random_state=0).fit(X, given)
-    assert classifier.score(X, truth) > 0.95
-    assert (classifier.suggested_labels_ == truth).mean() > 0.95
+    several = [RobustClassifier(epochs=23, random_state=seed).fit(X, given) for seed in range(3)]
+    assert min(classifier.score(X, truth) for classifier in several) > 0.95
+    assert np.mean([classifier.suggested_labels_ == truth for classifier in several]) > 0.95
+    classifier = several[0]
     issues = classifier.label_issues_
     wrong = set(np.flatnonzero(given != truth))
     assert len(set(issues.index[: len(wrong)]) & wrong) > 0.9 * len(wrong)

@@ -155,7 +155,8 @@ def test_out_of_fold_finds_what_a_net_memorizes():
     found = {}
     for scoring in ("out-of-fold", "in-training"):
         given = {"epochs": 10, "batch_size": 24, "scoring": scoring}
-        issues = fit(train_set, planned(train_set, method={"name": "erm"}, train=given)).samples.label_issues([0, 1])
+        plan = planned(train_set, method={"name": "erm"}, model={"name": "mlp", "skip": False}, train=given)
+        issues = fit(train_set, plan).samples.label_issues([0, 1])
         found[scoring] = wrong[issues.index[: wrong.sum()]].mean()
         assert issues["is_label_issue"].tolist() == (issues["given_label"] != issues["suggested_label"]).tolist()
     assert found["out-of-fold"] > 0.75 > found["in-training"]

@@ -205,5 +205,5 @@ def judged(
         found = claim(count, between, train_set.class_names)
     else:
         found = claim_of_consensus(count, stock.posterior)
-    by_class = (each.tolist() for each in count.by_class(1 - verdict.quality, labels.given))
-    return verdict, Finding(*by_class, f"{found} {done(count, gain, dropped)}", found, between), stock
+    share, low, high = (each.tolist() for each in count.by_class(1 - verdict.quality, labels.given))
+    return verdict, Finding(share, low, high, f"{found} {done(count, gain, dropped)}", found, between), stock
