@@ -1,4 +1,4 @@
-"""Whom to ask next, on tables and simulated labelers: python benchmarks/next_labels.py --tables FOLDER [--data FILE]
+"""Which labeler to ask next, on simulated votes: python benchmarks/next_labels.py --tables FOLDER [--data FILE]
 
 One vote per sample, a second one for three in ten; then ROUNDS times STEP further votes, chosen in one of four ways:
 at random; where the consensus is least sure, from anybody; the same, from the most accurate labeler; and by

@@ -17,7 +17,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from reweigh.review import Review, of_run
 
-REVIEWER, ROUNDS, AT_ONCE, TILES = "benchmark", 10, 50, 2000
+REVIEWER, ROUNDS, SELECTED_SAMPLES, TILES = "benchmark", 10, 50, 2000
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -110,11 +110,11 @@ def measure(run: Path) -> None:
         print(f"again: {seconds(first_wall):.2f} s")
         accepts, undos = [], []
         for _ in range(ROUNDS):
-            select(tab, AT_ONCE)
+            select(tab, SELECTED_SAMPLES)
             accepts.append(seconds(lambda: act(tab, "a")))
             undos.append(seconds(lambda: act(tab, "z")))
         for name, times in (("accept", accepts), ("undo", undos)):
-            print(f"{name} {AT_ONCE}: median {statistics.median(times):.3f} s, longest {max(times):.3f} s")
+            print(f"{name} {SELECTED_SAMPLES}: median {statistics.median(times):.3f} s, longest {max(times):.3f} s")
         print(f"scrolling {TILES:,} tiles: two frames in {scroll(tab):.3f} s at most")
         tab.evaluate("document.querySelector('#main').scrollTop = 0")
         for name, work in (("grid", grid_minute), ("cards", card_minute)):
