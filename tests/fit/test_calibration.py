@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
-from reweigh.fit.decision import MIN_LABELS, TEMPERATURE_SPREAD, calibrate, supposed_joint
+from reweigh.fit.decision import FOLDS, MIN_LABELS, TEMPERATURE_SPREAD, calibrate, learned_shares, supposed_joints
 
 TOO_SURE = 2.5
 
@@ -24,26 +24,59 @@ def gaussians(samples: int, classes: int, apart: float, noise: float, seed: int 
     return -TOO_SURE * torch.cdist(inputs, means).square() / 2, given, true
 
 
-def test_temperature_is_that_of_a_grid() -> None:
-    scores, given, _ = gaussians(300, 3, 2.0, 0.0)
-    shares = torch.bincount(given, minlength=3).double() / 300
+@pytest.mark.parametrize("noise", [0.0, 0.2])
+def test_temperature_is_that_of_a_grid(noise: float) -> None:
+    scores, given, _ = gaussians(300, 3, 2.0, noise)
+    fold = torch.zeros(300, dtype=torch.long)
+    order = sorted(range(300), key=lambda each: (int(given[each]), each))
+    for place, each in enumerate(order):
+        fold[each] = place % FOLDS
+    costs, logs, joints = [], [], []
+    of_others = [learned_shares(scores[fold != each], given[fold != each]) for each in range(FOLDS)]
+    rows = list(zip(*(supposed_joints(joint) for joint in of_others), strict=True))
+    for apart, whole in zip(rows, supposed_joints(learned_shares(scores, given)), strict=True):
 
-    def cost(log: float) -> float:
-        explained = F.cross_entropy(scores / math.exp(log) + shares.log(), given, reduction="sum")
-        return float(explained) + (log / TEMPERATURE_SPREAD) ** 2 / 2
+        def cost(log: float, apart: tuple[Tensor, ...] = apart) -> float:
+            total = (log / TEMPERATURE_SPREAD) ** 2 / 2
+            for each, joint in enumerate(apart):
+                products = (scores[fold == each] / math.exp(log)).softmax(1) * joint.sum(0)
+                chances = products / products.sum(1, keepdim=True) @ (joint / joint.sum(0)).T
+                total -= float(chances.gather(1, given[fold == each][:, None]).log().sum())
+            return total
 
-    best = min((step / 1000 for step in range(-2000, 3000)), key=cost)
-    found = calibrate(scores, given, shares.diag(), biases=False)
-    assert math.log(found.temperature) == pytest.approx(best, abs=1e-3)
+        best = min((step / 50 for step in range(-75, 125)), key=cost)
+        costs.append(cost(best))
+        logs.append(best)
+        joints.append(whole)
+    weights = torch.tensor([math.exp(min(costs) - each) for each in costs], dtype=torch.float64)
+    weights /= weights.sum()
+    found = calibrate(scores, given, biases=False)
+    assert math.log(found.temperature) == pytest.approx(
+        float(weights @ torch.tensor(logs, dtype=torch.float64)), abs=0.01
+    )
+    assert found.joint.numpy() == pytest.approx(
+        sum(w * j for w, j in zip(weights, joints, strict=True)).numpy(), abs=1e-3
+    )
     assert not found.bias.any()
+
+
+def test_supposed_joints_keep_the_labels_and_begin_without_wrong_ones() -> None:
+    joint = torch.tensor([[0.3, 0.1, 0.0], [0.0, 0.2, 0.1], [0.0, 0.0, 0.3]], dtype=torch.float64)
+    found = list(supposed_joints(joint))
+    for each in found:
+        assert each.sum(1).tolist() == pytest.approx(joint.sum(1).tolist())
+    wrong = [round(1 - float(each.trace()), 6) for each in found]
+    assert wrong == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.04, 0.08, 0.12, 0.16, 0.2]
+    assert found[2][0].tolist() == pytest.approx([0.32, 0.04, 0.04])  # evenly among the others
+    assert found[-1].tolist() == joint.tolist()
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])
 @pytest.mark.parametrize("classes", [2, 5])
 def test_overlapping_classes_are_told_from_wrong_labels(noise: float, classes: int) -> None:
     scores, given, true = gaussians(4000, classes, 2.0, noise)
-    supposed = supposed_joint(scores, given)
-    found = calibrate(scores, given, supposed)
+    supposed = learned_shares(scores, given)
+    found = calibrate(scores, given)
     shares = torch.linspace(1, 3, classes, dtype=torch.float64)
     by_bayes = F.cross_entropy(scores / TOO_SURE + (shares / shares.sum()).log(), true)
     ours = F.cross_entropy(scores / found.temperature + found.bias + found.joint.sum(0).log(), true)
@@ -55,7 +88,7 @@ def test_overlapping_classes_are_told_from_wrong_labels(noise: float, classes: i
 def test_a_bias_corrects_a_class_that_is_predicted_too_often() -> None:
     scores, given, _ = gaussians(4000, 3, 2.0, 0.0)
     shifted = scores + torch.tensor([1.5, 0.0, 0.0])
-    right, found = (calibrate(each, given, supposed_joint(each, given)) for each in (scores, shifted))
+    right, found = (calibrate(each, given) for each in (scores, shifted))
     moved = found.bias - right.bias
     assert float(moved[0] - moved[1]) == pytest.approx(-1.5 / TOO_SURE, abs=0.1)
 
@@ -83,6 +116,6 @@ def test_many_classes_that_overlap_are_not_taken_for_wrong_labels(seed: int) -> 
     place = 19 * torch.rand(1200, generator=generator)
     scores = -(place[:, None] - torch.arange(19)).square() / 8
     given = torch.multinomial(scores.softmax(1), 1, generator=generator).flatten()  # all of them right
-    found = calibrate(scores, given, supposed_joint(scores, given))
+    found = calibrate(scores, given)
     assert found.temperature == pytest.approx(1, abs=0.1)
     assert found.joint.trace() > 0.95

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -19,12 +19,15 @@ from reweigh.plan import Plan
 from reweigh.plan.plan import NAMED_SHARES, method_named
 
 MIN_LABELS = 40  # fewer held-out labels cannot calibrate
-MAX_CELLS = 4_000_000  # samples times classes; of more, some samples are left out
+MAX_CELLS = 1_000_000  # samples times classes; of more, some samples are left out
 EPS_SHARE = 1e-6
 TEMPERATURE_SPREAD = 1.0  # standard deviation of log temperature before any label is seen
 BIAS_SPREAD = 0.3  # standard deviation of a class bias, likewise
-CHANCE_GAIN = 0.5  # log-likelihood that each fitted number gains by chance
+MAX_BIAS = 10 * BIAS_SPREAD
 TEMPERATURES = (1 / 30, 30.0)  # lowest and highest
+FOLDS = 5  # of held-out labels; the confusion of the others explains those of one
+WRONG = tuple(step / 10 for step in range(7))  # shares of labels that may be wrong in no particular direction
+PARTS = tuple(step / 5 for step in range(1, 6))  # of the wrong labels of a supposed joint that may be wrong indeed
 
 
 class Calibration(NamedTuple):
@@ -33,7 +36,7 @@ class Calibration(NamedTuple):
     Attributes:
         temperature: Scores are divided by it.
         bias: Shape (C,), added afterward; zero for a class without a held-out label.
-        joint: Shape (C, C), share of samples by given (row) and true (column) class that explains the labels best.
+        joint: Shape (C, C), share of samples by given (row) and true (column) class that explains the labels.
         labels: Number of held-out labels; 0 if there were too few, and the other values are those of no calibration.
     """
 
@@ -43,69 +46,99 @@ class Calibration(NamedTuple):
     labels: int
 
 
-def calibrate(scores: Tensor, given: Tensor, joint: Tensor, biases: bool = True) -> Calibration:
-    """The calibration with which scores, passed through the confusion, explain held-out labels best.
+def calibrate(scores: Tensor, given: Tensor, joint: Tensor | None = None, biases: bool = True) -> Calibration:
+    """The calibration with which scores, passed through the confusion, explain held-out labels.
 
         p_i(k)  ~  exp(scores_i(k) / temperature + bias_k) share_k,      p(y_i) = sum_k T(y_i | k) p_i(k)
 
-    Wrong labels then do not flatten the probabilities. Predictions mistake overlapping classes for wrong labels, so the
-    joint is a mixture of ``joint`` and of a joint in which every label is right; the labels decide on the parts:
-    wrong labels occur where a class is sure, overlap does not. The first explains labels better even by chance, since
-    it was fitted to them, and has to gain more than that. Temperature and biases are shrunk to 1 and 0.
+    Wrong labels then do not flatten the probabilities. But flat predictions have several explanations: classes that
+    overlap, or sharper predictions and wrong labels. So temperature and biases are fitted for every one of
+    ``supposed_joints``, and averaged by how well the labels are explained. A confusion explains labels from which it
+    was not learned; those from which it was, it would explain better even by chance.
 
     >>> scores = torch.linspace(-9, 9, 999)[:, None] * torch.tensor([1.0, -1.0])  # too sure by a factor of 3
     >>> given = (torch.rand(999, generator=torch.Generator().manual_seed(0)) > (scores[:, 0] * 2 / 3).sigmoid()).long()
     >>> given[::5] = 1 - given[::5]  # a fifth are wrong
-    >>> blind = calibrate(scores, given, torch.eye(2) / 2)
-    >>> found = calibrate(scores, given, torch.tensor([[0.4, 0.1], [0.1, 0.4]]))
-    >>> round(blind.temperature, 1), round(found.temperature, 1)
-    (9.3, 2.6)
+    >>> found = calibrate(scores, given)
+    >>> round(found.temperature, 1), round(1 - float(found.joint.trace()), 2)
+    (2.5, 0.2)
 
     Args:
         scores: Shape (n, C), logits of samples that were not trained on, without class shares.
         given: Shape (n,), their given labels; -1 means no label.
-        joint: Shape (C, C), supposed share of samples by given (row) and true (column) class.
+        joint: Shape (C, C), supposed share of samples by given (row) and true (column) class; ``learned_shares`` by
+            default.
         biases: Whether to fit class biases too.
     """
-    from scipy.optimize import minimize
-
-    joint = joint.double() / joint.sum()
-    right = joint.sum(1).diag()
-    wrong = (joint - joint.diag().diag()).clamp_min(EPS_SHARE**2)
-    cells = float(torch.special.entr(wrong / wrong.sum()).sum().exp())  # numbers fitted: cells with most wrong labels
-    classes = len(joint)
+    classes = scores.shape[1]
     known = (given >= 0).nonzero().flatten()
     if len(known) < MIN_LABELS or classes < 2:
+        joint = torch.eye(classes, dtype=torch.float64) / classes if joint is None else joint.double() / joint.sum()
         return Calibration(1.0, torch.zeros(classes, dtype=torch.float64), joint, 0)
     known = known[:: math.ceil(len(known) * classes / MAX_CELLS)]
     scores, given = scores[known].double(), given[known]
-    seen = (torch.bincount(given, minlength=classes) > 0) & torch.tensor(biases)
+    joint = learned_shares(scores, given) if joint is None else joint.double() / joint.sum()
+    fold = torch.empty_like(given)
+    fold[given.argsort(stable=True)] = torch.arange(len(given)) % FOLDS  # each has its share of every class
+    others = [learned_shares(scores[fold != each], given[fold != each]) for each in range(FOLDS)]
+    bounds = [
+        tuple(map(math.log, TEMPERATURES)),
+        *((-MAX_BIAS, MAX_BIAS) if biases and size else (0, 0) for size in torch.bincount(given, minlength=classes)),
+    ]
+    costs, fits, joints, start = [], [], [], np.zeros(1 + classes)
+    for apart, whole in zip(supposed_joints(torch.stack(others)), supposed_joints(joint), strict=True):
+        counts = apart.clamp_min(EPS_SHARE**2)
+        cost, start = _fitted(scores, counts.log()[fold, given], counts.sum(1).log()[fold], start, bounds)
+        costs.append(-cost)
+        fits.append(torch.from_numpy(start))
+        joints.append(whole)
+    weights = torch.tensor(costs, dtype=torch.float64).softmax(0)
+    mean = weights @ torch.stack(fits)
+    return Calibration(math.exp(mean[0]), mean[1:], torch.einsum("e,eyk->yk", weights, torch.stack(joints)), len(given))
 
-    def mixed(part: Tensor) -> Tensor:
-        return (1 - part) * right + part * joint
 
-    def cost(values: Tensor) -> Tensor:
-        log_temperature, part, bias = values[0], values[1], values[2:]
-        counts = mixed(part).clamp_min(EPS_SHARE**2)
-        logits = scores / log_temperature.exp() + bias
-        explained = (logits + counts.log()[given]).logsumexp(1) - (logits + counts.sum(0).log()).logsumexp(1)
-        doubt = (log_temperature / TEMPERATURE_SPREAD).square() + (bias / BIAS_SPREAD).square().sum()
-        return doubt / 2 + CHANCE_GAIN * cells * part - explained.sum()
+def supposed_joints(joint: Tensor) -> Iterator[Tensor]:
+    """Joints that may explain the labels, from one, shape (..., C, C), with the same shares of given labels.
+
+    Some share of all labels is wrong in no particular direction, or some part of the wrong labels of the joint is.
+    """
+    classes = joint.shape[-1]
+    right = joint.sum(-1).diag_embed()
+    evenly = joint.sum(-1, keepdim=True).expand_as(joint) / (classes - 1) - right / (classes - 1)
+    for share in WRONG:
+        if share < 1 - 1 / classes:  # of more, labels would say which class is not the true one
+            yield right + share * (evenly - right)
+    for part in PARTS:
+        yield right + part * (joint - right)
+
+
+def _fitted(
+    scores: Tensor, evidence: Tensor, prior: Tensor, start: np.ndarray, bounds: Sequence[tuple[float, float]]
+) -> tuple[float, np.ndarray]:
+    """The lowest cost, in nats, and the logarithm of the temperature and the class biases that have it.
+
+    Temperature and biases are shrunk to 1 and 0.
+
+    Args:
+        evidence: Shape (n, C), logarithm of the share of samples with the given label of a sample, by true class.
+        prior: Shape (n, C), logarithm of the share of each true class.
+        start: Where the search begins.
+    """
+    from scipy.optimize import minimize
 
     def with_slope(values: np.ndarray) -> tuple[float, np.ndarray]:
         at = torch.from_numpy(values).requires_grad_()
-        (slope,) = torch.autograd.grad(found := cost(at), at)
-        return float(found.detach()), slope.numpy()
+        logits = scores / at[0].exp() + at[1:]
+        explained = (logits + evidence).logsumexp(1) - (logits + prior).logsumexp(1)
+        doubt = (at[0] / TEMPERATURE_SPREAD).square() + (at[1:] / BIAS_SPREAD).square().sum()
+        (slope,) = torch.autograd.grad(cost := doubt / 2 - explained.sum(), at)
+        return float(cost.detach()), slope.numpy()
 
-    free = [(-BIAS_SPREAD * 10, BIAS_SPREAD * 10) if each else (0, 0) for each in seen.tolist()]
-    bounds = [tuple(map(math.log, TEMPERATURES)), (0, 1), *free]
-    starts = [np.array([log, part, *[0.0] * classes]) for log, part in ((0.0, 0.0), (-0.5, 1.0))]
-    found = min((minimize(with_slope, start, jac=True, bounds=bounds) for start in starts), key=lambda each: each.fun)
-    values = torch.from_numpy(found.x)
-    return Calibration(math.exp(values[0]), values[2:], mixed(values[1]), len(given))
+    found = minimize(with_slope, start, jac=True, bounds=bounds)
+    return found.fun, found.x
 
 
-def supposed_joint(scores: Tensor, given: Tensor) -> Tensor:
+def learned_shares(scores: Tensor, given: Tensor) -> Tensor:
     """Share of samples by given (row) and true (column) class, shape (C, C), as held-out predictions see it."""
     known = given >= 0
     classes = scores.shape[1]
@@ -306,7 +339,7 @@ def after_training(
         return first.meeting(shares, class_names), None
     logits, given = apart
     scores = first.scores(logits)
-    found = calibrate(scores, given, supposed_joint(scores, given) if joint is None else joint)
+    found = calibrate(scores, given, joint)
     if found.labels == 0:
         known = int((given >= 0).sum())
         logger.info("probabilities are not calibrated: %s, fewer than %d", plural(known, "held-out label"), MIN_LABELS)
