@@ -104,7 +104,7 @@ def hooked():
         hooked,
         lambda: perceptron(norm=True).requires_grad_(False),
         lambda: nn.Linear(6, 3),
-        lambda: nn.Sequential(nn.Linear(6, 6), Beside(nn.Linear(6, 4)), nn.Linear(10, 3)),
+        lambda: nn.Sequential(nn.Linear(6, 6), Beside(nn.Linear(6, 4)), nn.Linear(12, 3)),
     ],
 )
 def test_other_networks_stay_as_they_are(fresh):

@@ -45,6 +45,6 @@ def test_with_a_skip_the_last_layer_gets_the_inputs_too():
     inputs = torch.randn(7, 2, 3)
     rows, last = inputs.flatten(1), model[-1]
     hidden = model[1][1](rows @ model[1][0].weight.T).relu()
-    wanted = hidden @ last.weight[:, 6:].T + rows @ last.weight[:, :6].T + last.bias
+    wanted = hidden @ last.weight[:, 6:11].T + rows @ last.weight[:, :6].T + last.bias
     torch.testing.assert_close(model(inputs), wanted)
     assert len(mlp((6,), 4, hidden=(), skip=True)) == 2  # it is linear anyhow

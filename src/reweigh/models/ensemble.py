@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from reweigh.models.linear import rebuilt_linear
-from reweigh.models.mlp import Beside, SparseLinear
+from reweigh.models.mlp import Beside, SparseLinear, beside
 from reweigh.models.trees import rebuilt_trees
 
 ELEMENTWISE = (nn.ReLU, nn.GELU, nn.SiLU, nn.Tanh, nn.Identity, nn.Dropout, nn.Flatten)
@@ -165,7 +165,7 @@ class BesideEach(nn.Sequential):
 
     def forward(self, inputs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] (name)
         outputs = super().forward(inputs).unflatten(1, (self._members, -1))
-        return torch.cat([inputs[:, None].expand(-1, self._members, -1), outputs], 2).flatten(1)
+        return beside(inputs[:, None].expand(-1, self._members, -1), outputs).flatten(1)
 
 
 class Blocks(nn.Module):

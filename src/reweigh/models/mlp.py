@@ -4,11 +4,14 @@ from math import prod
 from typing import Annotated
 
 import torch
+import torch.nn.functional as F
 from annotated_types import Ge, Gt, Lt
 from torch import Tensor, nn
 
 from reweigh.core.sparse import SparseBatch
 from reweigh.errors import ModelError
+
+EVEN_WIDTH = 4  # products over other widths are rounded differently in different rows of a batch
 
 
 def mlp(
@@ -56,20 +59,26 @@ def mlp(
             layers.append(nn.Dropout(dropout))
         width, linear = size, nn.Linear
     if skip and hidden:
-        return nn.Sequential(nn.Flatten(), Beside(*layers), nn.Linear(inputs + width, num_classes))
+        width += inputs
+        return nn.Sequential(nn.Flatten(), Beside(*layers), nn.Linear(width + -width % EVEN_WIDTH, num_classes))
     return nn.Sequential(nn.Flatten(), *layers, nn.Linear(width, num_classes))
 
 
 class Beside(nn.Sequential):
-    """Layers with their inputs beside their outputs.
+    """Layers with their inputs beside their outputs, filled up with zeros to a multiple of ``EVEN_WIDTH``.
 
-    >>> import torch
-    >>> Beside(nn.Linear(4, 8), nn.ReLU())(torch.zeros(2, 4)).shape
-    torch.Size([2, 12])
+    >>> Beside(nn.Linear(5, 8), nn.ReLU())(torch.zeros(2, 5)).shape
+    torch.Size([2, 16])
     """
 
     def forward(self, inputs: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride] (name)
-        return torch.cat([inputs, super().forward(inputs)], 1)
+        return beside(inputs, super().forward(inputs))
+
+
+def beside(inputs: Tensor, outputs: Tensor) -> Tensor:
+    """Both in one tensor along the last dimension, filled up with zeros."""
+    both = torch.cat([inputs, outputs], -1)
+    return F.pad(both, (0, -both.shape[-1] % EVEN_WIDTH))
 
 
 class SparseLinear(nn.Module):
