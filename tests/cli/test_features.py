@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from reweigh import RobustClassifier
-from reweigh.cli.list import cache
+from reweigh.cli.data import cache
 from reweigh.cli.predict import predict
 from reweigh.cli.train import train
 from reweigh.data import read

@@ -162,6 +162,12 @@ def test_a_loop_inside_one_autocast_sees_its_own_steps(every: int) -> None:
     torch.testing.assert_close(losses[0], losses[1])
 
 
+def test_float16_is_refused() -> None:
+    reweighter = _reweighter(_model())
+    with torch.autocast("cpu", torch.float16), pytest.raises(RecipeError, match="use bfloat16"):
+        reweighter.step(INPUTS, LABELS, *META)
+
+
 def test_under_autocast_the_difference_takes_a_step_that_shows() -> None:
     gradients = []
     for engine in ("forward", "difference"):

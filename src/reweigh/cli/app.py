@@ -16,11 +16,12 @@ from reweigh.cli import torchrun
 from reweigh.cli.arguments import OPTIONS
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
+from reweigh.cli.data import data
 from reweigh.cli.export import export
 from reweigh.cli.fix import fix
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
-from reweigh.cli.list import data, list_members
+from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from reweigh.core.candidates import CandidateSets
 from reweigh.core.objective import Batch
-from reweigh.core.sparse import CandidateSets
 from reweigh.data.inputs import Inputs, ahead, as_float, drawn, is_image, rows_of
 from reweigh.errors import DataError
 from reweigh.files.whole import checksum

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 from torch.distributed import get_world_size
 from torch.optim import Optimizer
 
-from reweigh.core.descent import Step
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.objective import NORMALIZERS, Loss, MetaObjective, Normalize, Objective, mean_loss, reweighted
 from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
+from reweigh.core.step import Step
 from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
 from reweigh.families import Families, FamilyRule
