@@ -221,14 +221,10 @@ class FeatureOptions(Options):
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
         memory_gb: gigabytes that features may take in memory; more are read from the cache as they are needed.
-        views: number of views of each photo for which features are computed: 1 is the photo itself; 2 also its mirror
-            image, one of which is drawn each time; more also random distortions, for methods that need them. The time
-            grows in proportion; predictions are made from the photo itself.
     """
 
     cache: bool = True
     memory_gb: Annotated[float, Ge(0)] = 2.0
-    views: Annotated[int, Ge(1)] = 1
 
 
 class ModelOptions(Options):
