@@ -48,7 +48,7 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            complain(torchrun.cause(error) or f"{type(error).__name__}: {message(error)}")
+            complain(f"{type(error).__name__}: {message(error)}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
             complain(str(interruption) or "interrupted")  # training says how to resume
@@ -81,7 +81,7 @@ def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
 
 
 def complain(words: str) -> None:
-    """Write an error to standard error; of several processes with the same message, only one does."""
+    """Write an error to standard error; of several processes, the first does."""
     if not torchrun.several() or torchrun.says(words):
         echo(words, err=True)
 
