@@ -345,8 +345,6 @@ def test_names_are_looked_up() -> None:
         _reweighter(_model(), normalize="sum")
     with pytest.raises(ValueError, match=r"no weight net named 'fre'; .* class-aware, free\. Did you mean 'free'"):
         _reweighter(_model(), weight_net="fre")
-    with pytest.raises(ValueError, match="no family rule named 'size'"):
-        _reweighter(_model(), family_rule="size")
 
 
 def test_curves_can_wait_for_families_to_come() -> None:
@@ -373,8 +371,6 @@ def test_families_of_ones_own() -> None:
     torch.testing.assert_close(step.weights, reweighter.weight_net(step.losses, own.of_class[LABELS]).detach())
     with pytest.raises(DataError, match="families: of_class has 3 entries for 5 classes"):
         _reweighter(_model(), families=own, num_classes=5)
-    pairs = _reweighter(_model(), family_rule=lambda sizes, most: Families(torch.tensor([0, 1, 0]), sizes[:2].double()))
-    assert pairs.families.of_class.tolist() == [0, 1, 0]
 
 
 class Slope(nn.Module):

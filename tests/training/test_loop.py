@@ -4,7 +4,6 @@ import math
 import os
 import random
 import signal
-import sys
 import threading
 from dataclasses import replace
 
@@ -415,13 +414,6 @@ def test_what_an_observer_is_told(tiny, run):
     assert first.told == [("start", 1, 5, 0), (1, 1, *names), (1, 2, *names), "stop"]
     steps = [(1, step, *names) for step in (3, 4, 5)]
     assert second.told == [("start", 1, 5, 2), *steps, result.last, "stop"]
-
-
-@pytest.mark.parametrize("supported", [False, True])
-def test_emulated_half_precision_is_said(tiny, monkeypatch, caplog, supported):
-    monkeypatch.setattr(sys.modules["reweigh.training.loop"], "_computes_halves", lambda: supported)
-    tiny.begin(None, precision="bf16")
-    assert ("train.precision = 'bf16': this processor emulates it" in caplog.text) != supported
 
 
 def test_the_rate_is_what_the_optimizer_had(tiny):

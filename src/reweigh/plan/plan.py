@@ -35,7 +35,6 @@ TABLES: dict[str, Table] = {
     "methods": Table("method", "reweigh.methods:METHODS", "reweigh.methods:find"),
     "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
     "weight-nets": Table("weight net", "reweigh.weighting:WEIGHTINGS"),
-    "family-rules": Table("family rule", "reweigh.families:FAMILIES"),
     "losses": Table("loss", "reweigh.losses:LOSSES"),
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),

@@ -93,8 +93,6 @@ def train(
     samples = len(train_set)
     bounds = batch_bounds(samples, batch_size)
     steps, half, kind = len(bounds), precision == "bf16", torch.device(device).type
-    if half and kind == "cpu" and not _computes_halves():
-        log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
     settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
     settings |= {"data": train_set.identity} if run is not None else {}
     keeper = Keeper(run, method, generator, settings, record, judge, stage)
@@ -142,12 +140,6 @@ def train(
     if judge is not None:
         judge.restore(method.model, record)
     return Result(place.history)
-
-
-def _computes_halves() -> bool:
-    """Whether the processor has instructions for half precision, as far as torch knows."""
-    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
-    return supported is None or bool(supported())
 
 
 def _check_loss(loss: float | Tensor) -> None:
