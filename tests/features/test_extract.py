@@ -7,7 +7,7 @@ from torch import nn
 from reweigh.data.on_demand import OnDemand
 from reweigh.errors import DataError
 from reweigh.features import extract as module
-from reweigh.features.extract import StoredRows, extract
+from reweigh.features.extract import extract
 from reweigh.features.network import Network
 from reweigh.threads import threads
 
@@ -118,13 +118,3 @@ def test_the_network_is_left_as_it_was():
     rows = extract(images(2), found).rows
     assert found.module.training
     assert not rows.requires_grad
-
-
-def test_what_does_not_fit_in_memory_stays_on_disk():
-    first, again, plain = (network() for _ in range(3))
-    rows = extract(images(20), first, memory_gb=1e-7).rows
-    assert isinstance(rows, StoredRows)
-    assert torch.equal(rows.in_memory(), extract(images(20), plain, cache=False).rows)
-    assert torch.equal(extract(images(20), again, memory_gb=1e-7).rows.in_memory(), rows.in_memory())
-    assert isinstance(extract(images(20), again, memory_gb=1e-6).rows, torch.Tensor)
-    assert (first.module.seen, again.module.seen) == (20, 0)

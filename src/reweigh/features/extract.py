@@ -1,10 +1,8 @@
-"""Features of all samples, in memory or on disk: what is cached is read, the rest is computed by several threads."""
+"""Features of all samples: what is cached is read, the rest is computed by several threads."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from math import inf
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,78 +12,13 @@ from torch import Tensor
 from reweigh.data import Inputs
 from reweigh.data.dataset import at_rows
 from reweigh.data.inputs import Fetched, Standardize, standardize_like
-from reweigh.data.on_demand import fits
 from reweigh.data.tables.text import TextRows
 from reweigh.errors import DataError
 from reweigh.features.foreign import TextNetwork, Texts
 from reweigh.features.network import Network
-from reweigh.files.row_cache import RowCache, digest, mapped
+from reweigh.files.row_cache import RowCache, digest
 from reweigh.names import plural
 from reweigh.threads import threads
-
-ROWS_AT_ONCE = 1000  # rows
-
-
-class StoredRows(Fetched):
-    """The rows of a cache that belong to some samples; NaN for a sample without any.
-
-    Another process that gets this object maps the same files.
-
-    Args:
-        places: Shape (N, 2): in which part the row of each sample is, -1 for none, and at which place in it.
-    """
-
-    def __init__(self, width: int, places: Tensor, parts: Sequence[Path]) -> None:
-        self.width, self.places, self.parts = width, places, list(parts)
-        self._mapped: dict[int, np.ndarray] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_mapped": {}}
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def __getitem__(self, index: Tensor, /) -> Tensor:
-        rows = [self._part(part)[place] for part, place in self.places[index].tolist()]
-        return torch.from_numpy(np.stack(rows)) if rows else torch.empty(0, self.width)
-
-    def _part(self, number: int) -> np.ndarray:
-        if number not in self._mapped:
-            nothing = np.full((1, self.width), np.nan, dtype=np.float32)
-            self._mapped[number] = nothing if number < 0 else mapped(self.parts[number]).numpy()
-        return self._mapped[number]
-
-    @property
-    def missing(self) -> Tensor:
-        """Which samples have no row, shape (N,) bool."""
-        return self.places[:, 0] < 0
-
-    def add(self, index: Tensor, part: Path) -> None:
-        """Let a part hold the rows of the samples at ``index``, in that order."""
-        self.places[index] = torch.stack([torch.full_like(index, len(self.parts)), torch.arange(len(index))], dim=1)
-        self.parts.append(part)
-
-    def in_memory(self) -> Tensor:
-        """All rows as one tensor."""
-        rows = torch.empty(len(self), self.width)
-        for index in torch.arange(len(self)).split(ROWS_AT_ONCE):
-            rows[index] = self[index]
-        return rows
-
-
-def joined(shares: Sequence[Tensor | StoredRows]) -> Tensor | StoredRows:
-    """The rows of several shares of the samples one after another."""
-    if len(shares) == 1:
-        return shares[0]
-    on_disk = [share for share in shares if isinstance(share, StoredRows)]
-    if len(on_disk) < len(shares):
-        return torch.cat([share if isinstance(share, Tensor) else share.in_memory() for share in shares])
-    places, parts = [], []
-    for share in on_disk:
-        places.append(share.places + torch.tensor([len(parts), 0]) * ~share.missing[:, None])
-        parts += share.parts
-    return StoredRows(on_disk[0].width, torch.cat(places), parts)
-
 
 SAMPLES_PER_READ = 64  # samples that are read at once
 ROWS_PER_STORE = 512  # rows that are computed before they are stored; what an interruption may cost
@@ -103,7 +36,7 @@ class Extracted(NamedTuple):
         rows: Shape (N, width) float32; a row of a sample that cannot be read is NaN.
     """
 
-    rows: Tensor | StoredRows
+    rows: Tensor
     unreadable: dict[int, str]
 
 
@@ -113,25 +46,17 @@ def extract(
     device: torch.device | str = "cpu",
     cache: bool = True,
     count: Count | None = None,
-    memory_gb: float = inf,
 ) -> Extracted:
-    """The features of every sample.
-
-    Args:
-        memory_gb: Gigabytes that the features may take in memory; more stay in the cache, if there is one, and are
-            read from there.
-    """
+    """The features of every sample."""
     store = RowCache(network.key(), network.width) if cache else None
     digests = list(digests_of(inputs)) if store else []
-    rows = (
-        StoredRows(store.width, *store.find(digests)) if store else torch.full((len(inputs), network.width), torch.nan)
-    )
-    todo = torch.arange(len(inputs)) if isinstance(rows, Tensor) else rows.missing.nonzero().flatten()
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    todo = store.fill(digests, rows).nonzero().flatten() if store else torch.arange(len(inputs))
     if store and len(todo):
         store.reserve(len(todo))
     unreadable: dict[int, str] = {}
     wrong: list[int] = []
-    wait: list[tuple[Tensor, Tensor]] = []
+    wait: list[Tensor] = []
     batches = todo.split(SAMPLES_PER_READ) if len(todo) else ()
     module, training = network.module, network.module.training
     module.to(device).eval()
@@ -140,16 +65,12 @@ def extract(
             unreadable |= broken
             finite = some.isfinite().all(1)
             wrong += index[~finite].tolist()
-            if isinstance(rows, Tensor):
-                rows[index] = some
-            else:
-                wait.append((index[finite], some[finite]))
-                if done == len(batches) or sum(len(index) for index, _ in wait) >= ROWS_PER_STORE:
-                    assert store is not None
-                    places, values = (torch.cat(parts) for parts in zip(*wait, strict=True))
-                    if len(places):
-                        rows.add(places, store.add([digests[place] for place in places.tolist()], values))
-                    wait = []
+            rows[index] = some
+            wait.append(index[finite])
+            if store and (done == len(batches) or sum(map(len, wait)) >= ROWS_PER_STORE):
+                places, wait = torch.cat(wait), []
+                if len(places):
+                    store.add([digests[place] for place in places.tolist()], rows[places])
             if count:
                 count(min(done * SAMPLES_PER_READ, len(todo)), len(todo))
     finally:
@@ -160,14 +81,14 @@ def extract(
             f"features {network.name!r}: NaN or infinity for {plural(len(wrong), 'sample')}, {shown}; check the "
             "weights of the network, and these samples"
         )
-    if isinstance(rows, StoredRows) and fits(len(rows), (rows.width,), torch.float32, memory_gb):
-        rows = rows.in_memory()
     return Extracted(rows, unreadable)
 
 
-def stored(inputs: Inputs, network: Network) -> StoredRows:
-    """The features that an earlier call stored on disk; NaN for a sample without any."""
-    return StoredRows(network.width, *RowCache(network.key(), network.width).find(list(digests_of(inputs))))
+def stored(inputs: Inputs, network: Network) -> Tensor:
+    """The features that an earlier call stored on disk, shape (N, width); NaN for a sample without any."""
+    rows = torch.full((len(inputs), network.width), torch.nan)
+    RowCache(network.key(), network.width).fill(list(digests_of(inputs)), rows)
+    return rows
 
 
 def computed(
@@ -256,7 +177,6 @@ def encoded(
     texts = sorted(set().union(*used), key=lambda text: (len(text), text))
     row = {text: place for place, text in enumerate(texts)}
     rows = extract(Texts(texts), network, device, cache, count).rows
-    assert isinstance(rows, Tensor)
     rows = torch.cat([rows, torch.full((1, network.width), torch.nan)])  # the last one is for what is missing
     parts = [table.rest[index]]
     for cells, codes in zip(table.texts, chosen, strict=True):

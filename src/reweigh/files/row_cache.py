@@ -58,40 +58,29 @@ class RowCache:
         self.folder = cache_root() / name
         self.width = width
 
-    def find(self, digests: Sequence[bytes]) -> tuple[Tensor, list[Path]]:
-        """Where rows are: the number of a part and a place in it, shape (N, 2), -1 if unknown; and the parts.
+    def fill(self, digests: Sequence[bytes], rows: Tensor) -> Tensor:
+        """Copy the rows that are known into ``rows``, shape (N, width); returns which were not, shape (N,) bool.
 
         The checksum of each part is compared; what is damaged is deleted.
         """
-        firsts: dict[bytes, int] = {}
-        first = torch.tensor([firsts.setdefault(name, index) for index, name in enumerate(digests)], dtype=torch.int64)
-        places = torch.full((len(digests), 2), -1)
-        found: list[Path] = []
-        for path in parts(self.folder) if digests else ():
-            pairs = [(firsts[name], place) for place, name in enumerate(self._names(path)) if name in firsts]
-            if pairs:
+        wanted: dict[bytes, list[int]] = {}
+        for index, name in enumerate(digests):
+            wanted.setdefault(name, []).append(index)
+        missing = torch.ones(len(digests), dtype=torch.bool)
+        for path in parts(self.folder) if wanted else ():
+            names, known = self._read(path)
+            if pairs := [(index, place) for place, name in enumerate(names) for index in wanted.get(name, ())]:
                 index, place = torch.tensor(pairs).T
-                places[index] = torch.stack([torch.full_like(place, len(found)), place], dim=1)
-                found.append(path)
-        return places[first], found
+                rows[index], missing[index] = known[place], False
+        return missing
 
-    def fill(self, digests: Sequence[bytes], rows: Tensor) -> Tensor:
-        """Copy the rows that are known into ``rows``, shape (N, width); returns which were not, shape (N,) bool."""
-        places, found = self.find(digests)
-        for number, path in enumerate(found):
-            index = (places[:, 0] == number).nonzero().flatten()
-            rows[index] = mapped(path)[places[index, 1]]
-        return places[:, 0] < 0
-
-    def add(self, digests: Sequence[bytes], rows: Tensor) -> Path:
-        """Store rows in a new part, and return it."""
+    def add(self, digests: Sequence[bytes], rows: Tensor) -> None:
+        """Store rows in a new part."""
         with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
         names = torch.frombuffer(bytearray(b"".join(digests)), dtype=torch.uint8).view(-1, DIGEST_BYTES)
         content = pack({"digests": names, "rows": rows.float().contiguous()}, {"kind": KIND, "version": VERSION})
-        path = self.folder / f"{digest(*digests).hex()}{SUFFIX}"
-        write_whole(path, content)
-        return path
+        write_whole(self.folder / f"{digest(*digests).hex()}{SUFFIX}", content)
 
     def reserve(self, rows: int) -> None:
         """Check that this many more rows fit on the disk."""
@@ -106,7 +95,8 @@ class RowCache:
                 "store them (features.cache=false)"
             )
 
-    def _names(self, path: Path) -> list[bytes]:
+    def _read(self, path: Path) -> tuple[list[bytes], Tensor]:
+        """The digests and the rows of a part."""
         try:
             tensors, about = read(path)
             names, rows = tensors["digests"], tensors["rows"]
@@ -116,23 +106,9 @@ class RowCache:
             log.warning("%s; its rows are computed again", error)
             with suppress(OSError):
                 path.unlink()
-            return []
+            return [], torch.empty(0, self.width)
         content = names.numpy().tobytes()
-        return [content[start : start + DIGEST_BYTES] for start in range(0, len(content), DIGEST_BYTES)]
-
-
-def mapped(part: Path) -> Tensor:
-    """The rows of a part, shape (n, width), memory-mapped: they are read from disk when they are used."""
-    from safetensors import safe_open
-
-    try:
-        with safe_open(part, "pt") as file:
-            return file.get_tensor("rows")
-    except OSError as error:
-        raise StorageError(
-            f"{part}: a part of the cached features cannot be read ({error}); start again. Several processes need a "
-            "cache folder (REWEIGH_CACHE) that they share"
-        ) from error
+        return [content[start : start + DIGEST_BYTES] for start in range(0, len(content), DIGEST_BYTES)], rows
 
 
 def parts(folder: Path) -> list[Path]:

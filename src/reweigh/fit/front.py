@@ -10,12 +10,11 @@ from torch import Tensor, nn
 
 from reweigh import features
 from reweigh.data import Dataset, Inputs
-from reweigh.data.inputs import Rows, Standardize, rows_of, standardize_like
-from reweigh.data.on_demand import DEFAULT_MEMORY_GB
+from reweigh.data.inputs import Rows, Standardize, standardize_like
 from reweigh.data.tables.encoding import Encoding
 from reweigh.errors import DataError, ModelError
 from reweigh.features import build
-from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
+from reweigh.features.extract import encoded, extract, filled, scale_of
 from reweigh.features.foreign import TextNetwork, own_network
 from reweigh.features.neighbors import MAX_SAMPLES, PHOTOS, TEXT, Neighborhood, near_duplicates, neighborhood
 from reweigh.features.network import Network
@@ -34,12 +33,10 @@ class Front:
     """A frozen network in front of a model.
 
     Attributes:
-        memory_gb: Gigabytes that features of images may take in memory; more stay on disk, if they are stored there.
     """
 
     network: Network | TextNetwork
     cache: bool = True
-    memory_gb: float = DEFAULT_MEMORY_GB
 
     def through(
         self,
@@ -56,9 +53,8 @@ class Front:
         """
         rows, unreadable = self._features(dataset, device, observer)
         if unreadable:
-            dataset, rows = left_out(dataset, unreadable), rows_of(rows, kept(len(rows), unreadable))
+            dataset, rows = left_out(dataset, unreadable), rows[kept(len(rows), unreadable)]
         if isinstance(self.network, TextNetwork):
-            assert isinstance(rows, Tensor)
             normalize = normalize or scale_of(rows, dataset.shape[0])
             assert isinstance(normalize, Standardize)
             rows = filled(rows, normalize.mean)
@@ -77,7 +73,7 @@ class Front:
 
     def _features(
         self, dataset: Dataset, device: torch.device | str, observer: Observer | None
-    ) -> tuple[Tensor | StoredRows, dict[int, str]]:
+    ) -> tuple[Tensor, dict[int, str]]:
         """The features of all samples, and why some cannot be read; each process computes its share."""
         network = self.network
 
@@ -85,16 +81,17 @@ class Front:
             if observer is not None:
                 observer.count("samples to features", done, total)
 
-        def share(index: Tensor) -> tuple[Tensor | StoredRows, dict[int, str]]:
+        def share(index: Tensor) -> tuple[Tensor, dict[int, str]]:
             inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
             if isinstance(network, TextNetwork):
                 return encoded(inputs, network, device, self.cache, count), {}
-            memory_gb = self.memory_gb * len(index) / max(1, len(dataset))
-            found = extract(inputs, network, device, self.cache, count, memory_gb)
+            found = extract(inputs, network, device, self.cache, count)
             return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
 
         parts = processes.shared(len(dataset), share)
-        return joined([rows for rows, _ in parts]), {place: why for _, broken in parts for place, why in broken.items()}
+        return torch.cat([rows for rows, _ in parts]), {
+            place: why for _, broken in parts for place, why in broken.items()
+        }
 
 
 def open_front(
@@ -108,7 +105,7 @@ def open_front(
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     if network is None:
         return None
-    return Front(network, part.added["cache"], part.added["memory_gb"])
+    return Front(network, part.added["cache"])
 
 
 def own_front(module: Any, shape: tuple[int, ...]) -> Front:

@@ -73,11 +73,13 @@ class Similar:
     def _features(self, dataset: Dataset) -> Tensor | None:
         inputs = dataset.inputs
         if self._front is not None and self._front.cache and isinstance(self._front.network, Network):
-            rows = stored(inputs, self._front.network)
-            if bool(rows.missing.all()) and isinstance(inputs, Fetched) and _small(dataset):
-                rows = stored(_all(inputs), self._front.network)  # by pixels, if the run had them in memory
-            known = not bool(rows.missing.all()) and len(rows) * rows.width * 4 <= ROWS_IN_MEMORY
-            return rows.in_memory() if known else None
+            network = self._front.network
+            if not fits(len(inputs), (network.width,), torch.float32, ROWS_IN_MEMORY / 1e9):
+                return None
+            rows = stored(inputs, network)
+            if bool(rows.isnan().all()) and isinstance(inputs, Fetched) and _small(dataset):
+                rows = stored(_all(inputs), network)  # by pixels, if the run had them in memory
+            return None if bool(rows.isnan().all()) else rows
         gray = dataset.is_images and dataset.shape[0] == 1  # pixels of color photos say little about what they show
         rows = isinstance(inputs, Tensor) and inputs.dim() == 2
         return _all(inputs) if (gray or rows) and _small(dataset) else None

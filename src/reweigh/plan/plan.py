@@ -219,11 +219,9 @@ class FeatureOptions(Options):
 
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
-        memory_gb: gigabytes that features may take in memory; more are read from the cache as they are needed.
     """
 
     cache: bool = True
-    memory_gb: Annotated[float, Ge(0)] = 2.0
 
 
 class ModelOptions(Options):
