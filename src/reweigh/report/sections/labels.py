@@ -192,7 +192,7 @@ CANDIDATES_LEAD = (
 LABELERS_LEAD = (
     "How often each labeler is right, as estimated from the votes of the others and from the model. Labelers who "
     "repeat each other count as one. The run folder has all votes, the least credible first (votes.csv), and the "
-    "samples that need another label, and from whom (next_labels.csv)."
+    "samples that need another label, and which labeler to ask (next_labels.csv)."
 )
 MAX_LABELERS = 100  # that are shown
 
