@@ -268,7 +268,7 @@ const undo = () => act(async () => {
   progress(state);
   if (view === "grid") {
     const last = past.pop(); // what was on the wall need not be asked for again
-    if (last && last.gone.size === state.index.length && state.index.every((index) => last.gone.has(index))) { wall.set(last.groups, state.index[0]); explain(); }
+    if (last && last.gone.size === state.index.length && state.index.every((index) => last.gone.has(index))) { wall.set(last.groups, state.index[0], true); explain(); }
     else await load(state.index[0]);
     wall.selected = new Set(state.index.filter((index) => state.index.length > 1 && wall.at.has(index)));
     wall.focus = wall.at.has(state.index[0]) ? state.index[0] : wall.focus;
