@@ -38,24 +38,22 @@ def dependent(votes: Votes, found: "Labelers") -> Tensor:
     place[busiest] = torch.arange(len(busiest))
     there = place[votes.labeler] >= 0
     weights[votes.sample[there], place[votes.labeler[there]]] = found.weight[there]
-    for one in range(len(busiest)):
-        for other in range(one):
-            shared = ((table[:, one] >= 0) & (table[:, other] >= 0)).nonzero().flatten()
-            if len(shared) < MIN_SHARED_SAMPLES:
-                continue
-            shared = shared[:: -(-len(shared) // MAX_SHARED_SAMPLES)]
-            first, second = (found.confusion[busiest[each]] for each in (one, other))
-            rest = logs[shared]
-            for each, confusion in ((one, first), (other, second)):
-                own = confusion[table[shared, each]].clamp_min(TINY).log()
-                rest = rest - found.discount * weights[shared, each][:, None] * own
-            agree = float((table[shared, one] == table[shared, other]).float().mean())
-            expected = float((rest.softmax(1) @ (first * second).sum(0)).mean())
-            error = (max(expected * (1 - expected), 1 / len(shared)) / len(shared)) ** 0.5
-            if agree - expected > BEYOND_CHANCE * error:
-                share = (agree - expected) / max(1 - expected, TINY)
-                if share >= MIN_DEPENDENCE:
-                    dependence[busiest[one], busiest[other]] = dependence[busiest[other], busiest[one]] = share
+    voted = (table >= 0).float()
+    for one, other in (voted.T @ voted >= MIN_SHARED_SAMPLES).tril(-1).nonzero().tolist():
+        shared = ((table[:, one] >= 0) & (table[:, other] >= 0)).nonzero().flatten()
+        shared = shared[:: -(-len(shared) // MAX_SHARED_SAMPLES)]
+        first, second = (found.confusion[busiest[each]] for each in (one, other))
+        rest = logs[shared]
+        for each, confusion in ((one, first), (other, second)):
+            own = confusion[table[shared, each]].clamp_min(TINY).log()
+            rest = rest - found.discount * weights[shared, each][:, None] * own
+        agree = float((table[shared, one] == table[shared, other]).float().mean())
+        expected = float((rest.softmax(1) @ (first * second).sum(0)).mean())
+        error = (max(expected * (1 - expected), 1 / len(shared)) / len(shared)) ** 0.5
+        if agree - expected > BEYOND_CHANCE * error:
+            share = (agree - expected) / max(1 - expected, TINY)
+            if share >= MIN_DEPENDENCE:
+                dependence[busiest[one], busiest[other]] = dependence[busiest[other], busiest[one]] = share
     return dependence
 
 
