@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -192,6 +192,23 @@ def inspect(dataset: Dataset) -> Findings:
     )
 
 
+def traits_of(dataset: Dataset, most: int) -> dict[str, Tensor]:
+    """Brightness and sharpness of the first images, at most ``most``, and height and width if these differ."""
+    rows = dataset.source_rows[:most].tolist()
+    if len(rows) == 0 or dataset.dtype != torch.uint8 or min(dataset.shape[1:]) < MIN_SIDE:
+        return {}
+    parts = [_traits(dataset.inputs[some]) for some in torch.arange(len(rows)).split(IMAGES_AT_ONCE)]
+    return _with_sizes(dict(zip(("brightness", "sharpness"), torch.cat(parts, 1), strict=True)), dataset, rows)
+
+
+def _with_sizes(traits: Mapping[str, Tensor], dataset: Dataset, rows: Sequence[int]) -> dict[str, Tensor]:
+    sizes = [dataset.reading.sizes[row] for row in rows] if dataset.reading.sizes else []
+    if len({*sizes}) < 2:
+        return dict(traits)
+    height, width = torch.tensor(sizes).float().T
+    return {**traits, "height": height, "width": width}
+
+
 def _traits(images: Tensor) -> Tensor:
     """Brightness from 0 to 1, and edges relative to contrast, which are few in a blurred image; shape (2, N)."""
     gray = images.float().mean(1) / 255
@@ -214,10 +231,9 @@ def image_traps(dataset: Dataset, traits: Mapping[str, Tensor]) -> list[str]:
         "nearly white": 1 - light < min(DARK, 1 - light.median().item()) / 4,
         "blurred, with far fewer edges than the others": sharp < BLURRED * sharp.median(),
     }
-    traits = dict(traits)
-    if len({dataset.reading.sizes[row] for row in rows} if dataset.reading.sizes else ()) > 1:
-        height, width = torch.tensor([dataset.reading.sizes[row] for row in rows]).float().T
-        traits |= {"height": height, "width": width}
+    traits = _with_sizes(traits, dataset, rows)
+    if "height" in traits:
+        height, width = traits["height"], traits["width"]
         far = [(its / its.median()).log().abs() > np.log(ODD_SIZE) for its in (height, width, width / height)]
         odd[f"of an odd size (usual: {width.median():.0f} x {height.median():.0f})"] = far[0] | far[1] | far[2]
     for words, which in odd.items():

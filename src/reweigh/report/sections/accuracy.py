@@ -14,6 +14,7 @@ from reweigh.report.figures.classes import counts, known
 from reweigh.runs.audit import audited
 from reweigh.runs.headline import held_out
 from reweigh.runs.read import Account
+from reweigh.runs.weak_groups import weak_group
 from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
@@ -51,13 +52,14 @@ def classes_panel(account: Account) -> Panel:
     )
     if held_out(account):
         words += " These are held-out labels as they were given." + on_true_labels(account, worst, rates[worst])
+    weak = weak_group(account)
     each = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
     alternative = f"Test accuracy and training samples by class, the weakest first: {listed(each, MAX_BARS)}."
     if len(names) <= MAX_BARS:
         figure = plot_class_accuracy(accuracy, sizes, names)
     else:
         figure = plot_accuracy_by_size(accuracy[known], sizes[known])
-    return Panel([words], [Plot(figure, "Test accuracy and size of each class", alternative)])
+    return Panel([words, *filter(None, [weak])], [Plot(figure, "Test accuracy and size of each class", alternative)])
 
 
 def on_true_labels(account: Account, label: int, agreement: float) -> str:
