@@ -147,7 +147,7 @@ def worth(before: Path, after: Path) -> str | None:
     error = STANDARD_ERRORS_90 * float(np.std(gain, ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
     return (
         f"On the same {len(gain):,} held-out samples: {was.mean():.1%} before the review, {is_now.mean():.1%} after; "
-        f"a difference of {100 * gain.mean():+.1f} points (90 %: {100 * (gain.mean() - error):+.1f} to "
+        f"a difference of {100 * gain.mean():+.1f} points (90%: {100 * (gain.mean() - error):+.1f} to "
         f"{100 * (gain.mean() + error):+.1f}). Labels of held-out samples may be wrong themselves."
     )
 

@@ -184,10 +184,10 @@ def abstaining_panel(account: Account) -> Panel:
     errors = {level: error_at(curve, level / 100) for level in LEVELS}
     words = [
         f"{percent(errors[100])} of {plural(len(curve), 'prediction')} are wrong; of the most confident "
-        f"90\N{NO-BREAK SPACE}%, {percent(errors[90])} are, and of the most confident 70\N{NO-BREAK SPACE}%, "
+        f"90%, {percent(errors[90])} are, and of the most confident 70%, "
         f"{percent(errors[70])}. The mean over all coverages, the area under the curve, is {percent(area(curve))}."
     ]
-    listed = ", ".join(f"{percent(error)} at {level}\N{NO-BREAK SPACE}%" for level, error in errors.items())
+    listed = ", ".join(f"{percent(error)} at {level}%" for level, error in errors.items())
     alternative = f"Share of wrong predictions by coverage: {listed}; area under the curve {percent(area(curve))}."
     plot = Plot(
         plot_risk_coverage(curve.numpy()), "Error rate of the predictions that are kept, by coverage", alternative
