@@ -56,7 +56,6 @@ def test_images_are_grouped_by_how_they_look():
     words = said(unseen, np.where(light < 80, draw.random(400) < 0.7, draw.random(400) < 0.1))
     assert words.startswith("The model is worse where brightness is at most 0.")
     assert " and sharp" not in words
-    )
 
 
 def test_without_held_out_samples_nothing_is_said(table):
