@@ -104,6 +104,8 @@ def test_pairs_with_different_labels_come_first(account, plain):
         ("near-duplicate", names[0], names[0]),
         ("outlier", names[found.samples.given[-1]], ""),
     ]
+    assert [len(card.given.split(" | ")) for card in panel.cards] == [2, 1]
+    assert all(card.shown.image.startswith("data:image/png") for card in panel.cards)
     assert SECTIONS["neighbors"]([plain]) is None
 
 
