@@ -31,9 +31,11 @@ test: $(VENV)/installed-test
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist worksteal --durations 15
 
+# Of root, linkchecker becomes a user without rights, who may not read this folder: it checks a copy.
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
-	$(BIN)/linkchecker --config docs/linkcheckerrc --no-status build/site/index.html
+	site=$$(mktemp -d) && cp -r build/site/. $$site && chmod -R a+rX $$site \
+		&& $(BIN)/linkchecker --config docs/linkcheckerrc --no-status $$site/index.html && rm -r $$site
 
 test-lowest: $(LOWEST)/installed
 	$(LOWEST)/bin/pytest -n 2 --ignore tests/architecture

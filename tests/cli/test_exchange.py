@@ -113,11 +113,11 @@ def test_the_labeling_interface_offers_every_class(folder):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ([{"data": {"text": "x"}, "annotations": [{"result": []}]}], "do not say which they are"),
+        ([{"data": {"text": "x"}, "annotations": [{"result": []}]}], "1 sample without a row, name or given_label"),
         ([{"data": {"row": 0, "given_label": "<a>"}, "annotations": []}], "no label that somebody chose"),
         ({"a": 1}, "not a file of Label Studio"),
         ([{"row": 2, "given_label": "<a>", "label": "zebra"}], "zebra"),
-        ([{"row": 10**6, "given_label": "<a>", "label": "b & c"}], "rows that the data do not have"),
+        ([{"row": 10**6, "given_label": "<a>", "label": "b & c"}], "1 row that the data do not have"),
         ([{"row": 0, "given_label": "wrong", "label": "<a>"}], "row 0"),
         ([{"row": 1, "given_label": "<a>"}], "no column 'label'"),
     ],

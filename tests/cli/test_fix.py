@@ -143,6 +143,10 @@ def test_commands_take_the_latest_run(run, own, tmp_path, monkeypatch):
         found = run(*verb)
         assert found.exit_code == 0, found.output
         assert "table-run, the latest run" in found.output
+    found = run("predict", own / "table.csv")
+    assert "table-run, the latest run" in found.output
+    assert "samples, predicted" in found.output
+    assert "give what to predict" in run("predict", "runs/table-run").output
 
 
 def test_copies_that_cannot_be_written_are_refused_before_training(run, here, monkeypatch):

@@ -29,7 +29,9 @@ def test_predictions_are_those_of_the_run(own, run, tmp_path, name, data, key):
     for row, place in zip(tested, test.origin.tolist(), strict=True):
         again = predicted[place]
         assert again[key] == (str(place) if key == "row" else test.reading.names[place])
-        assert again["predicted"] == test.class_names[int(row["predicted"])]
+        assert again["predicted"] == test.class_names[int(row["predicted"])] == row["predicted_label"]
+        assert (row["row"], row.get(key)) == (str(place), again[key])
+        assert row["given_label"] == test.class_names[int(row["label"])]
         assert float(again["probability"]) == pytest.approx(float(row["probability"]), abs=2e-6)
 
 

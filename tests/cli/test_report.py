@@ -33,8 +33,8 @@ def test_the_page_lies_in_the_run_and_the_headline_is_said(run, folder):
     result = run("report", folder)
     assert result.exit_code == 0, result.stderr
     headline, where = result.stdout.splitlines()
-    assert re.match(r"\d+ of 1,257 labels look wrong \(\d+\.\d %\)\. The model \(cmw-net\) reaches ", headline)
-    assert headline.endswith(" % on the test set.")
+    assert re.match(r"\d+ of 1,257 labels look wrong \(\d+\.\d%\)\. The model \(cmw-net\) reaches ", headline)
+    assert headline.endswith("% on the test set.")
     assert where.startswith(f"Report: {folder / 'report.html'} (0.")
     page = (folder / "report.html").read_text().replace("\u00a0", " ")
     assert all(part in page for part in headline.split(". ", 1))

@@ -72,7 +72,7 @@ def test_decisions_become_labels_that_are_trusted(folder):
     for name in ("samples.csv", "test.csv"):
         assert (folder / "third" / name).read_bytes() == (folder / "again" / name).read_bytes()
     said = run(folder, "--reviewed", folder / "run", "--out", folder / "fourth", code=2)
-    assert "rows that the data do not have" in said
+    assert "that the data do not have" in said
 
 
 def test_a_run_that_nobody_reviewed(folder):

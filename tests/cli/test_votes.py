@@ -5,6 +5,8 @@ import csv
 import numpy as np
 import pytest
 
+from reweigh.data import read
+
 
 @pytest.fixture
 def voted(tmp_path):
@@ -66,3 +68,10 @@ def test_votes_take_the_place_of_other_labels(run, voted):
     outcome = run("train", "--data", voted / "plain.csv", *words, "--out", voted / "run")
     assert outcome.exit_code == 2
     assert "votes take the place of other labels" in outcome.output
+
+
+@pytest.mark.parametrize("label", ["ann,bob,eve", "eve"])
+def test_labels_that_votes_replace_are_no_features(voted, label):
+    found = read(voted / "wide.csv", label=label, votes=voted / "votes.csv")
+    assert not {*label.split(",")} & {column.name for column in found.reading.encoding.columns}
+    assert found.votes.labelers == ("ann", "bob", "eve")

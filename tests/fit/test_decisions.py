@@ -84,7 +84,7 @@ def test_decided_labels_replace_given_ones_and_are_trusted(tmp_path):
     [
         ([data([2, 0])], "row 0 has the label '<b>', had 'cat'"),
         ([data([0, 0], names=("a.png", "b.png"))], "row 0 is 'a.png', was ''"),
-        ([data([0], torch.tensor([9]))], "1 rows that the data do not have"),
+        ([data([0], torch.tensor([9]))], "decisions about 1 row that the data do not have"),
     ],
 )
 def test_other_data_are_refused(tmp_path, parts, words):

@@ -62,6 +62,6 @@ def test_near_duplicates_of_training_samples_are_marked_among_test_samples(caplo
     assert train.near_duplicate_of.tolist() == [1, 5, -1, -1]
     assert test.near_duplicate_of.tolist() == [-1, 1, -1]
     assert test.outlier.tolist() == [False, False, True]
-    warned = "test: 1 of 3 samples are nearly the same as a training sample, so the test is too easy"
+    warned = "test: of 3 samples, 1 is nearly the same as a training sample, so the test is too easy"
     assert f"{warned}; accuracy on the others: 50.00" in caplog.text
     assert train.label_issues(["a", "b"])["near_duplicate_of"].notna().tolist() == [True, False, False, False]

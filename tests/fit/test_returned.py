@@ -4,11 +4,13 @@ The files of ``returned/`` are shortened exports. Label Studio ran as a server a
 Argilla and FiftyOne's importer and exporter ran without their databases.
 """
 
+import json
 from pathlib import Path
 
 import pytest
 
 from reweigh.errors import DataError
+from reweigh.fit.decisions import Decisions, decisions_file
 from reweigh.fit.returned import LEAVE_OUT, read_returned
 
 WRITTEN = Path(__file__).parent / "returned"
@@ -53,3 +55,20 @@ def test_a_label_that_is_a_number(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"row": 1, "given_label": "dog", "label": 0}')
     with pytest.raises(DataError, match="must be strings, got '', 'dog' and 0"):
         read_returned(tmp_path / "rows.jsonl")
+
+
+def test_what_a_tool_no_longer_says_is_taken_back(tmp_path):
+    file = tmp_path / "labels.json"
+
+    def imported(**said: str) -> dict[int, str | None]:
+        file.write_text(
+            json.dumps([{"row": int(row[1:]), "given_label": "a", "label": label} for row, label in said.items()])
+        )
+        return {row: found.label for row, found in Decisions(decisions_file(file)).agreed().items()}
+
+    assert imported(r1="b", r2="b", r99="b") == {1: "b", 2: "b", 99: "b"}
+    assert imported(r1="b", r2="c", r99="c") == {1: "b", 2: "c", 99: "c"}
+    assert imported(r1="b", r2="c") == {1: "b", 2: "c"}
+    lines = Decisions(decisions_file(file)).count
+    assert imported(r1="b", r2="c") == {1: "b", 2: "c"}
+    assert Decisions(decisions_file(file)).count == lines  # nothing new, nothing written

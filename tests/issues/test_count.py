@@ -82,11 +82,13 @@ def test_where_classes_may_overlap_nothing_is_claimed() -> None:
     assert count.low == 0
     assert count.high > disagree / (1 - HABIT)
     words = claim(count, "", NAMES)
-    assert words.startswith(f"The model disagrees with {disagree:.0%} of the held-out labels. Between 0% and ")
+    assert words.startswith(
+        f"The model disagrees with {disagree:.0%} of the labels that it had not learned. Between 0% and "
+    )
     assert "one label per sample cannot tell more. An audit of 100 labels can: reweigh audit RUN" in words
     between = torch.tensor([[90.0, 30, 0], [30, 80, 1], [0, 1, 99]])
     words = claim(count._replace(predicted=between), "", NAMES)
-    assert "of the held-out labels, mostly between cat and dog (60). Between 0% and " in words
+    assert "of the labels that it had not learned, mostly between cat and dog (60). Between 0% and " in words
 
 
 def test_labels_that_are_wrong_where_they_are_hard_are_within_the_limits() -> None:

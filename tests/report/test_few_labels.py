@@ -31,7 +31,7 @@ def test_a_missing_label_is_not_wrong_but_a_guess_may_be(samples):
 def test_how_many_are_labeled_and_how_many_guesses_are_right(samples):
     words = few_labels(samples).replace("\u00a0", " ")
     assert words.startswith("Only 2 of the 6 training samples have a label")
-    assert words.endswith("which is right for 75.0 % of them.")
+    assert words.endswith("which is right for 75.0% of them.")
 
 
 @pytest.mark.parametrize(("issue", "words"), [(0, "None of the 2 training labels"), (1, "1 of 2 training labels")])

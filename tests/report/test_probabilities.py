@@ -30,7 +30,7 @@ def test_two_classes(account) -> None:
     panel = probabilities_panel(of_two(account))
     shares, average, bins, rarer = panel.words
     assert shares == (
-        "The probabilities are for class shares of ok 80.0\xa0%, fraud 20.0\xa0% and a temperature of 1.5; calibrated "
+        "The probabilities are for class shares of ok 80.0%, fraud 20.0% and a temperature of 1.5; calibrated "
         "on 321 labels held out of training."
     )
     assert "of 600 held-out samples." in average
@@ -60,7 +60,7 @@ def test_corrected_labels_are_said_to_be(account) -> None:
             replace(CALIBRATED, calibrated=0, temperature=1.0),
             "not calibrated, because no labels, or too few, were held",
         ),
-        (replace(CALIBRATED, shares=None), "those of the model, trained for class shares of ok 80.0\xa0%, fraud"),
+        (replace(CALIBRATED, shares=None), "those of the model, trained for class shares of ok 80.0%, fraud"),
         (None, "does not say for which class shares"),
     ],
 )

@@ -104,6 +104,8 @@ def test_pairs_with_different_labels_come_first(account, plain):
         ("near-duplicate", names[0], names[0]),
         ("outlier", names[found.samples.given[-1]], ""),
     ]
+    assert [len(card.given.split(" | ")) for card in panel.cards] == [2, 1]
+    assert all(card.shown.image.startswith("data:image/png") for card in panel.cards)
     assert SECTIONS["neighbors"]([plain]) is None
 
 
@@ -153,16 +155,16 @@ def test_accuracy_of_a_class_on_true_labels(account, monkeypatch):
     name = known.classes.names[3]
     words = on_true_labels(known, 3, 0.5).replace("\N{NO-BREAK SPACE}", " ")
     assert words.startswith(
-        f" Of those of “{name}”, 7.5 % to 30.0 % are wrong, so that on true labels the model is right "
+        f" Of those of “{name}”, 7.5% to 30.0% are wrong, so that on true labels the model is right "
     )
-    assert words.endswith("for about 58.8 %, 32.3 % to 80.0 %.")  # 0.5 / 0.85; 0.5 - 0.59 * 0.3; 0.5 + 0.3
+    assert words.endswith("for about 58.8%, 32.3% to 80.0%.")  # 0.5 / 0.85; 0.5 - 0.59 * 0.3; 0.5 + 0.3
     assert on_true_labels(replace(known, classes=replace(known.classes, finding=None)), 3, 0.5) == ""
     wrong = Estimate(0.2, 0.1, 0.3)
     found = Audited(100, 40, 0, wrong, None, None, {name: wrong}, 10)
     monkeypatch.setattr(accuracy, "audited", lambda path: found)
     audited = on_true_labels(known, 3, 0.5).replace("\N{NO-BREAK SPACE}", " ")
     assert audited.startswith(f" By the audit, 20% (10% to 30%) of those of “{name}” are wrong")
-    assert audited.endswith("the model is right for 20.0 % to 80.0 %.")
+    assert audited.endswith("the model is right for 20.0% to 80.0%.")
 
 
 def test_the_largest_confusions_in_words(account):
@@ -222,7 +224,7 @@ def test_the_table_of_issues(account):
     quality = [float(row[4]) for row in panel.table.rows]
     assert quality == sorted(quality)
     hits = account.samples.wrong[account.samples.issue].mean()
-    assert f"{100 * hits:.1f}\u00a0% of these are indeed wrong" in panel.words[1]
+    assert f"{100 * hits:.1f}% of these are indeed wrong" in panel.words[1]
     assert [command for _, command in panel.commands] == [
         f"reweigh review {account.path}",
         f"reweigh issues {account.path} --out issues.csv",
@@ -312,8 +314,8 @@ def test_the_error_where_it_may_abstain(account):
     order = np.argsort(-tested.score, kind="stable")
     wrong = (tested.label != tested.predicted)[order]
     surest = wrong[: round(0.9 * len(wrong))].mean()
-    assert f"of the most confident 90\u00a0%, {100 * surest:.1f}\u00a0% are" in panel.words[0]
-    assert f"{100 * wrong.mean():.1f}\u00a0% at 100\u00a0%" in panel.plots[0].alternative
+    assert f"of the most confident 90%, {100 * surest:.1f}% are" in panel.words[0]
+    assert f"{100 * wrong.mean():.1f}% at 100%" in panel.plots[0].alternative
     assert not panel.commands
     line = panel.plots[0].figure.axes[0].get_lines()[0].get_ydata()
     assert line[-1] == pytest.approx(100 * wrong.mean())

@@ -160,8 +160,10 @@ def test_a_wall_is_decided_by_click_drag_shift_and_keys_and_undone_after_a_reloa
         expect(pressed).to_have_count(5)
         tile.nth(2).click()
         expect(tab.locator("#accept")).to_have_text("A Accept 4")
+        left = tile.nth(2).evaluate("tile => { tile.mine = true; return tile.dataset.index; }")
         press(tab, "a", 4)
         expect(tab.locator(".count").first).to_have_text(str(size - 4))
+        assert tab.evaluate("index => document.querySelector(`[data-index='${index}']`).mine", left)  # not made anew
         assert all(line["label"] != line["given"] for line in lines(run))
 
         box = tile.nth(0).bounding_box()

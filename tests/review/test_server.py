@@ -6,6 +6,7 @@ import json
 import os
 import threading
 import webbrowser
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from reweigh.errors import DataError
 from reweigh.fit.decisions import Decision, Decisions
 from reweigh.fit.similar import MOST
 from reweigh.review import Review, of_run
+from reweigh.review.session import Session
 
 
 @pytest.fixture
@@ -379,3 +381,18 @@ def test_the_first_wall_does_not_wait_until_samples_are_compared(ask, served, mo
     assert ask("/compared")[1] == {"done": True, "again": False}
     largest = ask("/wall?order=similar")[1][0]["index"]
     assert largest == similar.chained(np.array(sorted(largest, key=lambda index: quality[index]))).tolist()
+
+
+def test_near_duplicates_come_in_groups_those_with_different_labels_first(run):
+    subject = of_run(run)
+    same, other = (np.flatnonzero(subject.samples.given == label)[:2] for label in (3, 5))
+    pairs = {int(same[0]): int(same[1]), int(other[0]): int(np.flatnonzero(subject.samples.given == 7)[0])}
+    copies = np.array(
+        ["" if at not in pairs else str(subject.samples.row[pairs[at]]) for at in range(len(subject.samples))]
+    )
+    samples = replace(subject.samples, near_duplicate_of=copies)
+    found = Session(replace(subject, samples=samples), "ann").wall({"show": "duplicates"})
+    assert [(group["differ"], {*group["index"]}) for group in found] == [
+        (True, {int(other[0]), pairs[int(other[0])]}),
+        (False, {*same.tolist()}),
+    ]

@@ -16,8 +16,8 @@ def test_duration(seconds, text):
     assert duration(seconds) == text
 
 
-def test_percent_is_never_broken_at_the_end_of_a_line():
-    assert percent(0.8604) == "86.0\u00a0%"
+def test_percent():
+    assert percent(0.8604) == "86.0%"
     assert percent(math.nan) == "unknown"
 
 

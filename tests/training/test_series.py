@@ -41,7 +41,7 @@ def test_lines_say_what_is_done_and_left(now):
     assert stream.getvalue().splitlines() == [
         "1 of 4 runs are done already",
         "erm, seed 1  epoch 1/1  loss 1.5000  lr 0.1  9.0 s  left 0:00:00",
-        "2/4 runs  erm, seed 1: test 81.26 %  left 0:00:20",  # 10 s for one, two to come
+        "2/4 runs  erm, seed 1: test 81.26%  left 0:00:20",  # 10 s for one, two to come
         "3/4 runs  erm, seed 2: failed  left 0:00:15",  # 30 s for two, one to come
         "4/4 runs  erm, seed 3: done  left 0:00:00",
     ]
@@ -61,7 +61,7 @@ def test_a_terminal_gets_a_bar_for_the_run_under_way_and_a_line_per_run():
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n")
     assert "[clean], erm, seed 0  epoch 1/2" in text
     assert "loss 1.5000  test 0.2500" in text
-    assert "1/2 runs  [clean], erm, seed 0: test 90.00 %" in text
+    assert "1/2 runs  [clean], erm, seed 0: test 90.00%" in text
 
 
 def test_without_a_stream_nothing_is_said(monkeypatch):

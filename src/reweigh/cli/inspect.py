@@ -46,6 +46,7 @@ def inspect(
     class, by the features of a pretrained network.
     """
     from reweigh.data import inspect as look
+    from reweigh.data.findings import image_traps
     from reweigh.data.labels.class_numbers import spellings
     from reweigh.plan.check import raise_all
     from reweigh.recipes.own_data import find
@@ -62,7 +63,10 @@ def inspect(
             mark = "" if line.startswith("  - ") else "- "
             echo(fill(line, LINE_CHARS, initial_indent=mark, subsequent_indent="    " if not mark else "  "))
         return
-    show_findings(data, dataset, look(dataset), [*traps_in(source, dataset), *beside(source)])
+    found = look(dataset)
+    show_findings(
+        data, dataset, found, [*traps_in(source, dataset), *image_traps(dataset, found.traits), *beside(source)]
+    )
     show_neighbors(source, dataset, neighbors)
     join = ["--join-labels"] if spellings(dataset) else []
     echo("Next, train and find labels that look wrong (reweigh fix DATA also corrects them):")

@@ -45,7 +45,7 @@ def show_outcome(outcome: Outcome) -> None:
     if labelers := read_labelers(outcome.run.labelers):
         few = f", the {MAX_LABELERS} of {len(labelers):,} with the most votes" if len(labelers) > MAX_LABELERS else ""
         show_table(f"Labelers{few}", LABELER_COLUMNS, [each.in_words() for each in labelers[:MAX_LABELERS]])
-        out.print("Which samples need another label, and from whom: next_labels.csv in the run folder.\n")
+        out.print("Which samples need another label, and which labeler to ask: next_labels.csv in the run folder.\n")
     samples, unseen = outcome.fit.samples, outcome.fit.unseen if outcome.run.held_out.is_file() else None
     held_out = 0 if unseen is None else int((unseen.given >= 0).sum())
     known = not bool(samples.quality.isnan().all())
@@ -147,7 +147,7 @@ def worth(before: Path, after: Path) -> str | None:
     error = STANDARD_ERRORS_90 * float(np.std(gain, ddof=1)) / np.sqrt(len(gain)) if len(gain) > 1 else float("nan")
     return (
         f"On the same {len(gain):,} held-out samples: {was.mean():.1%} before the review, {is_now.mean():.1%} after; "
-        f"a difference of {100 * gain.mean():+.1f} points (90 %: {100 * (gain.mean() - error):+.1f} to "
+        f"a difference of {100 * gain.mean():+.1f} points (90%: {100 * (gain.mean() - error):+.1f} to "
         f"{100 * (gain.mean() + error):+.1f}). Labels of held-out samples may be wrong themselves."
     )
 

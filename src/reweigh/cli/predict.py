@@ -17,9 +17,10 @@ from reweigh.cli.arguments import (
     TrustCode,
     check_ending,
     check_target,
+    latest_run,
 )
 from reweigh.cli.printing import bars, echo, show_table
-from reweigh.errors import RecipeError
+from reweigh.errors import DataError, RecipeError
 from reweigh.names import plural
 
 if TYPE_CHECKING:
@@ -33,10 +34,13 @@ MAX_SHOWN = 20  # predictions, where they are not written to a file
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")],
-    data: Annotated[
-        Path, typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed.")
+    run: Annotated[
+        Path, typer.Argument(metavar="[RUN]", help="Folder of a run. Default: the latest in the folder runs.")
     ],
+    data: Annotated[
+        Path | None,
+        typer.Argument(metavar="DATA", help="Images, table or arrays like the training data; no labels needed."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all predictions to this .csv.")] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also write the probability of every class.")] = False,
     coverage: Annotated[
@@ -57,6 +61,10 @@ def predict(
     The data are read like the training data of the run: the same columns, sizes and scales. If a table has the label
     column, or images lie in folders of classes, the predictions are compared with these labels.
     """
+    if data is None:
+        if (run / "recipe.toml").is_file():
+            raise DataError(f"DATA: give what to predict: reweigh predict {run} DATA")
+        run, data = latest_run(), run
     if coverage is not None:
         from reweigh.selective import check_coverage
 
@@ -211,7 +219,6 @@ def calibrated_threshold(run: "Run", coverage: float) -> float:
     import numpy as np
     import torch
 
-    from reweigh.errors import DataError
     from reweigh.runs.tables import read_tested
     from reweigh.selective import threshold
 

@@ -38,5 +38,5 @@ def report(
     from reweigh.report.page import write_report
 
     for headline in write_report(runs, page):
-        echo(headline.replace("\N{NO-BREAK SPACE}", " "))
+        echo(headline)
     echo(f"Report: {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")

@@ -34,6 +34,7 @@ class Reading:
         names: Name of each sample in the source (a file name), indexed by ``Dataset.origin``; empty if they have none.
         encoding: How the columns of a table became features (``data.tables.encoding.Encoding``), for other tables.
         source: The user's files that the samples were read from; None for arrays and named datasets.
+        sizes: Height and width of each image in its file, indexed like names.
     """
 
     names: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Reading:
     missing: Mapping[str, int] = field(default_factory=dict)
     encoding: Any = None
     source: "Source | None" = None
+    sizes: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

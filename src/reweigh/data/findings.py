@@ -2,8 +2,8 @@
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
@@ -18,6 +18,7 @@ MIN_CLASS_SIZE = 10  # a meta set takes about this many of each class
 LONG_TAIL = 5.0  # smallest imbalance factor that is reported
 MANY_COPIES = 0.01  # share of samples
 ROWS_AT_ONCE = 1000
+IMAGES_AT_ONCE = 100  # as floating point numbers
 MAX_TREE_ROWS = 3000  # rows that a tree is fitted to and scored on
 MAX_TREE_COLUMNS = 300
 LEAK_ACCURACY = 0.97  # held-out accuracy of a tree on one column
@@ -25,6 +26,11 @@ LEAK_GAIN = 0.8  # of the way from a guess to certainty
 ORDER_GAIN = 0.5  # of the way from a guess to certainty
 MIN_TREE_SAMPLES = 40  # samples; fewer prove nothing
 MIN_TREE_CLASS_SIZE = 5  # smallest class that a tree can learn
+MIN_SIDE = 16  # pixels; in smaller images a few strokes are all there is
+DARK = 0.05  # mean brightness; and a quarter of the usual one, since digits are drawn on black
+BLURRED = 0.2  # of the usual sharpness
+APART = 0.75  # smallest distance between the distributions of a trait in a class and in the others
+ODD_SIZE = 3.0  # of the usual ratio of sides, or of the usual length of a side
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class Findings:
     Attributes:
         conflicting: Groups of identical inputs whose labels differ, with the labels; at least one is wrong.
         constant_features: Features that are the same in all samples, by name if there is one; not searched in images.
+        traits: Of images: brightness and sharpness of each, shape (N,).
     """
 
     num_samples: int
@@ -48,6 +55,7 @@ class Findings:
     unreadable: tuple[str, ...]
     missing: Mapping[str, int]
     names: tuple[str, ...] = ()
+    traits: Mapping[str, Tensor] = field(default_factory=dict)
 
     @property
     def imbalance_factor(self) -> float:
@@ -140,8 +148,12 @@ def inspect(dataset: Dataset) -> Findings:
     constant: list[int] = []
     not_finite: list[int] = []
     spans: list[tuple[Tensor, Tensor]] = []
+    traits: list[Tensor] = []
     for rows in torch.arange(len(dataset)).split(ROWS_AT_ONCE):
-        inputs = dataset.inputs[rows].flatten(1).contiguous()
+        samples = dataset.inputs[rows]
+        if dataset.is_images and samples.dtype == torch.uint8 and min(samples.shape[2:]) >= MIN_SIDE:
+            traits += [_traits(some) for some in samples.split(IMAGES_AT_ONCE)]
+        inputs = samples.flatten(1).contiguous()
         for row, sample in zip(rows.tolist(), inputs.numpy(), strict=True):
             identical[blake2b(sample.tobytes(), digest_size=16).digest()].append(row)
         constant += rows[inputs.amin(1) == inputs.amax(1)].tolist()
@@ -176,7 +188,88 @@ def inspect(dataset: Dataset) -> Findings:
         unreadable=dataset.reading.skipped,
         missing=dict(dataset.reading.missing),
         names=dataset.reading.names,
+        traits=dict(zip(("brightness", "sharpness"), torch.cat(traits, 1), strict=True)) if traits else {},
     )
+
+
+def traits_of(dataset: Dataset, most: int) -> dict[str, Tensor]:
+    """Brightness and sharpness of the first images, at most ``most``, and height and width if these differ."""
+    rows = dataset.source_rows[:most].tolist()
+    if len(rows) == 0 or dataset.dtype != torch.uint8 or min(dataset.shape[1:]) < MIN_SIDE:
+        return {}
+    parts = [_traits(dataset.inputs[some]) for some in torch.arange(len(rows)).split(IMAGES_AT_ONCE)]
+    return _with_sizes(dict(zip(("brightness", "sharpness"), torch.cat(parts, 1), strict=True)), dataset, rows)
+
+
+def _with_sizes(traits: Mapping[str, Tensor], dataset: Dataset, rows: Sequence[int]) -> dict[str, Tensor]:
+    sizes = [dataset.reading.sizes[row] for row in rows] if dataset.reading.sizes else []
+    if len({*sizes}) < 2:
+        return dict(traits)
+    height, width = torch.tensor(sizes).float().T
+    return {**traits, "height": height, "width": width}
+
+
+def _traits(images: Tensor) -> Tensor:
+    """Brightness from 0 to 1, and edges relative to contrast, which are few in a blurred image; shape (2, N)."""
+    gray = images.float().mean(1) / 255
+    edges = 4 * gray[:, 1:-1, 1:-1] - gray[:, :-2, 1:-1] - gray[:, 2:, 1:-1] - gray[:, 1:-1, :-2] - gray[:, 1:-1, 2:]
+    return torch.stack([gray.mean((1, 2)), edges.flatten(1).std(1) / gray.flatten(1).std(1).clamp_min(1 / 255)])
+
+
+def image_traps(dataset: Dataset, traits: Mapping[str, Tensor]) -> list[str]:
+    """Images that are black, white, blurred or of an odd size, and what of this predicts the label, in words.
+
+    Args:
+        traits: Those of ``Findings``.
+    """
+    if not traits:
+        return []
+    names, rows, found = dataset.reading.names, dataset.source_rows.tolist(), []
+    light, sharp = traits["brightness"], traits["sharpness"]
+    odd = {
+        "nearly black": light < min(DARK, light.median().item() / 4),
+        "nearly white": 1 - light < min(DARK, 1 - light.median().item()) / 4,
+        "blurred, with far fewer edges than the others": sharp < BLURRED * sharp.median(),
+    }
+    traits = _with_sizes(traits, dataset, rows)
+    if "height" in traits:
+        height, width = traits["height"], traits["width"]
+        far = [(its / its.median()).log().abs() > np.log(ODD_SIZE) for its in (height, width, width / height)]
+        odd[f"of an odd size (usual: {width.median():.0f} x {height.median():.0f})"] = far[0] | far[1] | far[2]
+    for words, which in odd.items():
+        if few := which.nonzero().flatten().tolist():
+            called = listed(names[rows[place]] if names else f"row {rows[place]}" for place in few)
+            found.append(f"{plural(len(few), 'image is', 'images are')} {words}: {called}.")
+    chosen = _some(dataset)
+    labels = dataset.labels[chosen].numpy()
+    for name, values in traits.items():
+        classes = np.unique(labels) if len(chosen) >= MIN_TREE_SAMPLES else ()
+        apart = [(*_apart(values[chosen].numpy(), labels == label), label) for label in classes]
+        distance, value, own, others, label = max(apart, default=(0.0, 0.0, 0.0, 0.0, 0))
+        if distance >= APART:
+            where = "at most" if own > others else "above"
+            own, others = (own, others) if own > others else (1 - own, 1 - others)
+            found.append(
+                f"The {name} is {where} {value:.3g} in {own:.0%} of the images of {dataset.class_names[label]!r} and "
+                f"in {others:.0%} of the others. If the class does not differ in this by nature, a model may learn "
+                "how its images were made."
+            )
+    return found
+
+
+def _apart(values: np.ndarray, inside: np.ndarray) -> tuple[float, float, float, float]:
+    """How far a class lies from the others in one number (Kolmogorov and Smirnov's distance), and where.
+
+    Returns:
+        The distance, the value that parts them best, and the share of the class and of the others up to it.
+    """
+    at = np.unique(values)
+    shares = [
+        np.searchsorted(np.sort(part), at, "right") / max(len(part), 1) for part in (values[inside], values[~inside])
+    ]
+    best = int(np.abs(shares[0] - shares[1]).argmax())
+    own, others = float(shares[0][best]), float(shares[1][best])
+    return abs(own - others), float(at[best]), own, others
 
 
 def leaks(dataset: Dataset) -> list[str]:

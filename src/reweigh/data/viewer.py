@@ -176,16 +176,26 @@ class Viewer:
     def card(self, index: int, given: int = -1, suggested: int = -1) -> Shown:
         """As much of a sample as fits on a small card; see ``values``."""
         if self.is_images:
-            from PIL import Image
-
-            image = self.picture(index, CARD_PIXELS)
-            if (times := CARD_PIXELS // max(image.size)) > 1:  # tiny images stay sharp when the browser enlarges them
-                image = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
-            image = image.quantize(CARD_COLORS) if image.mode == "RGB" else image
-            return Shown("data:image/png;base64," + base64.b64encode(_file(image, "PNG", optimize=True)).decode())
+            return self.side_by_side([index])
         values, most = self.values(index, given, suggested), CARD_LETTERS
         short = [(name, text if len(text) <= most else text[: most - 1] + "…") for name, text in values[:CARD_VALUES]]
         return Shown(values=short, more=max(len(values) - CARD_VALUES, 0))
+
+    def side_by_side(self, indices: Sequence[int]) -> Shown:
+        """Small pictures of some images in one."""
+        from PIL import Image
+
+        images = [self.picture(index, CARD_PIXELS) for index in indices]
+        for place, image in enumerate(images):
+            if (times := CARD_PIXELS // max(image.size)) > 1:  # tiny images stay sharp when the browser enlarges them
+                images[place] = image.resize((image.width * times, image.height * times), Image.Resampling.NEAREST)
+        whole = images[0]
+        if len(images) > 1:
+            whole = Image.new("RGB", (len(images) * (CARD_PIXELS + 2) - 2, CARD_PIXELS), "white")
+            for place, image in enumerate(images):
+                whole.paste(image, (place * (CARD_PIXELS + 2), 0))
+        image = whole.quantize(CARD_COLORS) if whole.mode == "RGB" else whole
+        return Shown("data:image/png;base64," + base64.b64encode(_file(image, "PNG", optimize=True)).decode())
 
     def file(self, index: int) -> Path | None:
         """The file of a sample, if it is in the folder of the data itself and not linked from elsewhere."""

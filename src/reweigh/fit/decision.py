@@ -27,6 +27,7 @@ MAX_BIAS = 10 * BIAS_SPREAD
 TEMPERATURES = (1 / 30, 30.0)  # lowest and highest
 FOLDS = 5  # of held-out labels; the confusion of the others explains those of one
 WRONG = tuple(step / 10 for step in range(7))  # shares of labels that may be wrong in no particular direction
+MIN_TRUE_PART = 0.1  # of a class that is given may belong to it, at least, if labels are wrong evenly
 PARTS = tuple(step / 5 for step in range(1, 6))  # of the wrong labels of a supposed joint that may be wrong indeed
 
 
@@ -102,14 +103,28 @@ def supposed_joints(joint: Tensor) -> Iterator[Tensor]:
 
     Some share of all labels is wrong in no particular direction, or some part of the wrong labels of the joint is.
     """
-    classes = joint.shape[-1]
-    right = joint.sum(-1).diag_embed()
-    evenly = joint.sum(-1, keepdim=True).expand_as(joint) / (classes - 1) - right / (classes - 1)
+    given, classes = joint.sum(-1), joint.shape[-1]
     for share in WRONG:
         if share < 1 - 1 / classes:  # of more, labels would say which class is not the true one
-            yield right + share * (evenly - right)
+            yield _evenly_wrong(given, share)
+    right = given.diag_embed()
     for part in PARTS:
         yield right + part * (joint - right)
+
+
+def _evenly_wrong(given: Tensor, share: float) -> Tensor:
+    """The joint, shape (..., C, C), of labels of which this share is wrong whatever the class, to any other class.
+
+    Args:
+        given: Shape (..., C), shares of the given labels. A class has fewer true samples than given labels if it is
+            rare, because it receives more wrong labels than it loses.
+    """
+    classes = given.shape[-1]
+    other = share / (classes - 1)
+    true = torch.maximum((given - other) / (1 - share - other), MIN_TRUE_PART * given)
+    transition = torch.full((classes, classes), other, dtype=given.dtype).fill_diagonal_(1 - share)
+    joint = transition * true[..., None, :]
+    return joint * (given / joint.sum(-1).clamp_min(EPS_SHARE**2))[..., None]
 
 
 def _fitted(

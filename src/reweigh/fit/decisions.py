@@ -14,6 +14,7 @@ from reweigh.data import Dataset
 from reweigh.errors import DataError
 from reweigh.files import ledger
 from reweigh.fit.returned import read_returned
+from reweigh.names import plural
 from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
@@ -133,6 +134,10 @@ class Decisions:
         """The last decision of each person about a row."""
         return {by: history[-1] for by, history in list(self._all.get(row, {}).items()) if history}
 
+    def history(self, row: int, by: str) -> list[Decision]:
+        """What a person decided about a row, and did not take back."""
+        return list(self._all.get(row, {}).get(by, ()))
+
     def rows(self) -> Iterator[tuple[int, dict[str, Decision]]]:
         """Every row that somebody decided about, with the last decision of each."""
         for row in list(self._all):  # another thread may add decisions meanwhile
@@ -197,12 +202,18 @@ def _is_ledger(file: Path) -> bool:
 
 
 def _imported(file: Path) -> Path:
-    """A file of decisions beside one that another tool wrote, with what people chose there."""
+    """A file of decisions beside one that another tool wrote, with what people chose there.
+
+    What it chose earlier and no longer does is taken back.
+    """
     beside = file.with_name(f"{file.name}.decisions.jsonl")
-    decisions = [Decision(**each) for each in read_returned(file)]
+    decisions = {(each["row"], each["by"]): Decision(**each) for each in read_returned(file)}
     found = Decisions(beside)
     known = {(row, by): its._replace(at="") for row, each in found.rows() for by, its in each.items()}
-    if new := [each for each in decisions if known.get((each.row, each.by)) != each]:
+    new = [each for key, each in decisions.items() if known.get(key) != each]
+    for row, by in known.keys() - decisions.keys():
+        new += [each._replace(at="", undo=True) for each in found.history(row, by)]
+    if new:
         found.add(*new)
     return beside
 
@@ -228,14 +239,14 @@ def with_decisions(parts: Sequence[Dataset], path: str | Path, count: int | None
     mistakes = [mistake for each in done for mistake in each.mistakes]
     if mistakes:
         raise DataError(
-            f"{file}: {len(mistakes):,} of {len(agreed):,} decisions do not fit the data, which have changed since the "
-            f"review: {'; '.join(mistakes[:3])}. Train on the data that were reviewed, or review a new run"
+            f"{file}: of {plural(len(agreed), 'decision')}, {len(mistakes):,} cannot be used, since the data are not "
+            f"those of the review: {'; '.join(mistakes[:3])}. Train on the data that were reviewed, or review a new run"
         )
     used, changed, left_out = (sum(column) for column in zip(*(each[1:4] for each in done), strict=True))
     if used < len(agreed):
         raise DataError(
-            f"{file}: decisions about {len(agreed) - used:,} rows that the data do not have; train on the data that "
-            "were reviewed"
+            f"{file}: decisions about {plural(len(agreed) - used, 'row')} that the data do not have; train on the data "
+            "that were reviewed"
         )
     contested = sum(disagree(each) for _, each in decisions.rows())
     logger.info(

@@ -154,9 +154,10 @@ def beside_neighbors(
         if bool(copied.any()) and len(right) == len(copied):
             rest = f"; accuracy on the others: {100 * float(right[~copied].mean()):.2f}" if not copied.all() else ""
             logger.warning(
-                "test: %d of %s nearly the same as a training sample, so the test is too easy%s",
+                "test: of %s, %d %s nearly the same as a training sample, so the test is too easy%s",
+                plural(len(copied), "sample"),
                 int(copied.sum()),
-                plural(len(copied), "sample is", "samples are"),
+                "is" if int(copied.sum()) == 1 else "are",
                 rest,
             )
     differ = (other >= 0) & (given >= 0) & (given[other] >= 0) & (given != given[other])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from reweigh.data.labels.vote_files import read_json
 from reweigh.errors import DataError
 from reweigh.files import read_bytes
+from reweigh.names import plural
 
 LEAVE_OUT = "(leave out)"  # the choice for a sample that belongs to no class
 ACCEPT = ("accept", "accepted", "yes", "y", "ok", "1", "true")
@@ -56,7 +57,7 @@ def read_returned(path: Path) -> list[dict[str, Any]]:
             found.append({"row": row, "given": given, "by": by, "name": name, **choice})
     if mistakes:
         raise DataError(
-            f"{path}: {len(mistakes):,} samples do not say which they are (row, name and given_label, as "
+            f"{path}: {plural(len(mistakes), 'sample')} without a row, name or given_label (as "
             f"reweigh issues --to wrote them): {'; '.join(mistakes[:MAX_MISTAKES])}. Export them with all their fields "
             "(FiftyOne: include_attributes=True)"
         )

@@ -134,7 +134,13 @@ def write(found: Fit, run: Run, train_set: Dataset, test_set: Dataset | None = N
         if scored is not None and scored.labels is not None:
             decided = scored.decided(found.decision, selects(found.model))
             weights = found.correction if scored is found.tested else None
-            run.write_predictions(file, scored.labels, decided.logits, decided.scores, weights)
+            named: dict[str, list[Any]] = {}
+            if scored is found.tested and test_set is not None and found.test_origin is not None:
+                rows, names = found.test_origin.tolist(), test_set.reading.names
+                named = {"row": rows, **({"name": [names[row] for row in rows]} if names else {})}
+            for column, numbers in (("given_label", scored.labels), ("predicted_label", decided.logits.argmax(1))):
+                named[column] = [found.class_names[label] if label >= 0 else None for label in numbers.tolist()]
+            run.write_predictions(file, scored.labels, decided.logits, decided.scores, weights, named)
     curves = None
     if found.weighting is not None:
         save_weighting(run.weighting, found.weighting.net, origin_of(found))

@@ -64,7 +64,7 @@ class Audited(NamedTuple):
     def claim(self) -> str:
         """How many labels are wrong, in a sentence."""
         return (
-            f"Audited: {self.wrong} of the {self.labels:,} labels are wrong, with 90 % confidence, by "
+            f"Audited: {self.wrong} of the {self.labels:,} labels are wrong, with 90% confidence, by "
             f"{plural(self.decided, 'decision')} about labels drawn at random."
         )
 

@@ -245,9 +245,9 @@ def claim(count: Count, between: str, names: Sequence[str]) -> str:
     where = direction(count.predicted, names)
     where = "" if where == NO_DIRECTION else f", {where}"
     return (
-        f"The model disagrees with {disagree} of the held-out labels{where}.{equal} Between {low} and {high} of the "
-        f"labels are wrong, {habit}; one label per sample cannot tell more. An audit of 100 labels can: reweigh audit "
-        "RUN, or classifier.audit()."
+        f"The model disagrees with {disagree} of the labels that it had not learned{where}.{equal} Between {low} and "
+        f"{high} of the labels are wrong, {habit}; one label per sample cannot tell more. An audit of 100 labels can: "
+        "reweigh audit RUN, or classifier.audit()."
     )
 
 

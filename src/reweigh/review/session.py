@@ -89,7 +89,13 @@ class Session:
         if self.audit is None and wanted.get("show") == "duplicates":
             chosen = {*found.tolist()}
             groups = [[index for index in group if index in chosen] for group in self._copies]
-            return [{"pair": None, "index": group} for group in groups if group]
+            labels = [{*self._given[group].tolist()} for group in groups]
+            found = [
+                {"pair": None, "differ": len(its) > 1, "index": group}
+                for its, group in zip(labels, groups, strict=True)
+                if group
+            ]
+            return sorted(found, key=lambda group: not group["differ"])
         if self.audit is not None or wanted.get("order") != "similar":
             return [{"pair": None, "index": found.tolist()}]
         show, known = wanted.get("show", "suspicious"), self._similar.known_within(PATIENCE_SECONDS)

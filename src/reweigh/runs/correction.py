@@ -259,8 +259,13 @@ def _reviewed(path: Path, samples: Samples, class_names: Sequence[str]) -> tuple
     for row, decision in sorted(Decisions(file).agreed().items()):
         index = index_of.get(row)
         fits = index is not None and class_names[samples.given[index]] == decision.given
-        if index is None or not fits or (decision.label not in numbers and not decision.exclude):
+        if index is None or not fits:
             mistakes.append(f"row {row}: not a sample of the run with the label {decision.given!r}")
+        elif decision.label not in numbers and not decision.exclude:
+            words = suggestion(str(decision.label), class_names)
+            mistakes.append(
+                f"row {row}: there is no class {decision.label!r}; there are: {listed(class_names)}.{words}"
+            )
         elif decision.label is None:
             excluded.append(index)
         elif decision.label != decision.given:

@@ -31,7 +31,8 @@ def wrong_labels(account: Account) -> str:
     share = found / max(labels, 1)
     weak = "; such a large share usually means a weak model, not bad labels" if share > WEAK_MODEL_SHARE else ""
     listed = f"{found:,} of {labels:,} labels look wrong ({percent(share)}){weak}."
-    return f"{known} {listed}" if (known := claim(account.path)) else listed
+    known = claim(account.path)
+    return " ".join(filter(None, [known, listed] if audited(account.path) else [listed, known]))
 
 
 def reached(account: Account) -> str:

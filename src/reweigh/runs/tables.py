@@ -200,7 +200,7 @@ class Labeler(NamedTuple):
         return [self.labeler, f"{self.votes:.0f}", shares[0], limits, shares[1], "; ".join(filter(None, notes)) or "-"]
 
 
-LABELER_COLUMNS = ("labeler", "votes", "accuracy", "90 % limits", "agrees with consensus", "mistakes")
+LABELER_COLUMNS = ("labeler", "votes", "accuracy", "90% limits", "agrees with consensus", "mistakes")
 
 
 def read_labelers(path: Path) -> list[Labeler]:

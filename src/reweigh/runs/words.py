@@ -15,8 +15,8 @@ FAMILY_NAMES = {
 
 
 def percent(share: float) -> str:
-    """A share: 86.0 %, never broken at the end of a line; "unknown" if it is not a number."""
-    return f"{100 * share:.1f}\N{NO-BREAK SPACE}%" if math.isfinite(share) else "unknown"
+    """A share: 86.0%; "unknown" if it is not a number."""
+    return f"{100 * share:.1f}%" if math.isfinite(share) else "unknown"
 
 
 def measured(name: str, value: float) -> str:
@@ -32,12 +32,12 @@ def number(value: float) -> str:
 
 
 def score(value: float) -> str:
-    """A score from 0 to 1 with three decimals; a tiny one with the digits that tell it from others.
+    """A score from 0 to 1 with three decimals; a small one with the digits that tell it from others.
 
-    >>> score(0.25), score(0.00012), score(3.1e-13)
-    ('0.250', '1.2e-04', '3.1e-13')
+    >>> score(0.25), score(0.0012), score(3.1e-13)
+    ('0.250', '0.0012', '3.1e-13')
     """
-    return f"{value:.3f}" if value == 0 or value >= 0.0005 else f"{value:.1e}"
+    return f"{value:.3f}" if value == 0 or value >= 0.01 else f"{value:.2g}"
 
 
 def duration(seconds: float) -> str:

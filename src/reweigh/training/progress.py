@@ -173,7 +173,7 @@ class Series:
             error: What went wrong.
         """
         self.done += 1
-        outcome = "failed" if error else "done" if last is None else f"test {last:.2f} %"
+        outcome = "failed" if error else "done" if last is None else f"test {last:.2f}%"
         each = (time.monotonic() - self.begun) / (self.done - self.before)
         self._say(f"{self.done}/{self.runs} runs  {label}: {outcome}  left {clock(each * (self.runs - self.done))}")
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -172,9 +173,15 @@ class Run:
         self._write(file, _csv(columns))
 
     def write_predictions(
-        self, file: Path, labels: Tensor, logits: Tensor, scores: Tensor, correction: Tensor | None = None
+        self,
+        file: Path,
+        labels: Tensor,
+        logits: Tensor,
+        scores: Tensor,
+        correction: Tensor | None = None,
+        called: Mapping[str, Sequence[Any]] = MappingProxyType({}),
     ) -> None:
-        """Store the prediction for each sample: index, label, predicted, its probability, score, and right.
+        """Store the prediction for each sample: index, label, predicted, its probability, right, score, and ``called``.
 
         Args:
             file: ``test``, or ``abstain`` for samples held out of training, whose scores set thresholds.
@@ -183,6 +190,7 @@ class Run:
             scores: shape (N,), confidence of the model; in full precision, to rank samples.
             correction: shape (C, C), how much a label counts for each true class, if labels may be wrong. ``right`` is
                 then, on average, how many predictions are right on true labels; a single one may be outside of 0 to 1.
+            called: What samples are called, such as their row and name, as further columns.
         """
         probability, predicted = logits.softmax(1).max(1)
         columns = {"label": labels.tolist(), "predicted": predicted.tolist(), "probability": probability.tolist()}
@@ -191,7 +199,7 @@ class Run:
             right = torch.where(labels >= 0, correction[predicted, labels.clamp_min(0)], torch.nan)
         columns["right"] = right.tolist()
         score = list(map(repr, scores.tolist()))
-        self._write(file, _csv({"index": range(len(labels)), **columns, "score": score}))
+        self._write(file, _csv({"index": range(len(labels)), **columns, "score": score, **called}))
 
     def write_classes(
         self,

@@ -186,6 +186,9 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
     if found.folders:
         found = found._replace(names=tuple(found.names[row] for row in origin.tolist()))
         origin = torch.arange(len(kept))
+    sizes = [(0, 0)] * len(found.names)
+    for row, place in zip(origin.tolist(), kept.tolist(), strict=True):
+        sizes[row] = images[place].header[:2]
     files = equal_files([images[place].path for place in kept.tolist()])
     dataset = Dataset(
         inputs,
@@ -194,7 +197,7 @@ def read_listed(found: ImageList, request: Request, what: str) -> Dataset:
         normalize=standardize_by_some(inputs),
         groups=files if found.groups is None else joined(found.groups[origin], files),
         origin=None if len(origin) == len(found.names) else origin,
-        reading=Reading(names=found.names, skipped=warn_of_skipped(found.root, skipped, len(kept))),
+        reading=Reading(found.names, warn_of_skipped(found.root, skipped, len(kept)), sizes=tuple(sizes)),
     )
     return (check if request.class_names is None else check_samples)(dataset, what)
 

@@ -37,9 +37,9 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
         raise DataError(f"{what}: a header without rows; there is nothing to learn from")
     source, labels, class_names = request.source, request.labels, request.class_names
     label, true_label = source.label, source.true_label
-    votes, voted = None, source.label_columns() if labels is None and source.votes is None else []
+    votes, voted = None, source.label_columns() if labels is None else []
     if voted or source.votes is not None:
-        votes, labels, class_names = votes_for(frame, request, voted)
+        votes, labels, class_names = votes_for(frame, request, voted if source.votes is None else [])
         label = None
     if labels is None:
         label = label_column(frame, label, what)
@@ -62,7 +62,8 @@ def from_frame(frame: "pd.DataFrame", request: Request, what: str = "table") -> 
         true = gaps_as_none(frame[label_column(frame, true_label, what)])
         true_labels, _ = encode(true, names, f"{what}: true labels")
     groups = None if source.group is None else column_groups(frame, source.group, what)
-    features = frame.drop(columns=[name for name in (label, true_label, source.group, *voted) if name in frame.columns])
+    others = (label, source.label, true_label, source.group, *voted)
+    features = frame.drop(columns=[name for name in others if name in frame.columns])
     encoding = request.encoding
     if encoding is None:
         kinds: dict[str, Kind] = dict(source.columns)

@@ -14,6 +14,7 @@ from reweigh.report.figures.classes import counts, known
 from reweigh.runs.audit import audited
 from reweigh.runs.headline import held_out
 from reweigh.runs.read import Account
+from reweigh.runs.weak_groups import weak_group
 from reweigh.runs.words import percent
 from reweigh.selective import LEVELS, area, error_at, risk_coverage
 from reweigh.training import Run
@@ -46,13 +47,14 @@ def classes_panel(account: Account) -> Panel:
     )
     if held_out(account):
         words += " These are held-out labels as they were given." + on_true_labels(account, worst, rates[worst])
+    weak = weak_group(account)
     each = [f"{names[label]} {percent(rates[label])} of {sizes[label]:,}" for label in order.tolist()]
     alternative = f"Test accuracy and training samples by class, the weakest first: {listed(each, MAX_BARS)}."
     if len(names) <= MAX_BARS:
         figure = plot_class_accuracy(accuracy, sizes, names)
     else:
         figure = plot_accuracy_by_size(accuracy[known], sizes[known])
-    return Panel([words], [Plot(figure, "Test accuracy and size of each class", alternative)])
+    return Panel([words, *filter(None, [weak])], [Plot(figure, "Test accuracy and size of each class", alternative)])
 
 
 classes = each_run("Accuracy of each class", CLASSES_LEAD, classes_panel)
@@ -171,10 +173,10 @@ def abstaining_panel(account: Account) -> Panel:
     errors = {level: error_at(curve, level / 100) for level in LEVELS}
     words = [
         f"{percent(errors[100])} of {plural(len(curve), 'prediction')} are wrong; of the most confident "
-        f"90\N{NO-BREAK SPACE}%, {percent(errors[90])} are, and of the most confident 70\N{NO-BREAK SPACE}%, "
+        f"90%, {percent(errors[90])} are, and of the most confident 70%, "
         f"{percent(errors[70])}. The mean over all coverages, the area under the curve, is {percent(area(curve))}."
     ]
-    listed = ", ".join(f"{percent(error)} at {level}\N{NO-BREAK SPACE}%" for level, error in errors.items())
+    listed = ", ".join(f"{percent(error)} at {level}%" for level, error in errors.items())
     alternative = f"Share of wrong predictions by coverage: {listed}; area under the curve {percent(area(curve))}."
     plot = Plot(
         plot_risk_coverage(curve.numpy()), "Error rate of the predictions that are kept, by coverage", alternative

@@ -19,6 +19,7 @@ from reweigh.weighting import num_curves
 MAX_CARDS, MAX_ROWS = 50, 500  # of one run
 MAX_CARDS_OF_ALL, MAX_ROWS_OF_ALL = 200, 2000  # of all runs: the page stays small
 MAX_NEIGHBOR_ROWS = 200
+MAX_PAIR_CARDS = 12  # pairs of near-duplicates with a picture
 SUSPECTS_LEAD = (
     "The labels that look most wrong, the worst first. Quality says how well the given label fits, from 0 (not at all) "
     "to 1. Start at the top, and stop where most labels turn out to be right."
@@ -188,7 +189,7 @@ CANDIDATES_LEAD = (
 LABELERS_LEAD = (
     "How often each labeler is right, as estimated from the votes of the others and from the model. Labelers who "
     "repeat each other count as one. The run folder has all votes, the least credible first (votes.csv), and the "
-    "samples that need another label, and from whom (next_labels.csv)."
+    "samples that need another label, and which labeler to ask (next_labels.csv)."
 )
 MAX_LABELERS = 100  # that are shown
 
@@ -260,9 +261,11 @@ def neighbors(accounts: Sequence[Account]) -> Section | None:
 
 def neighbors_panel(account: Account) -> Panel:
     """One run."""
-    samples, held_out = account.samples, account.held_out
+    samples, held_out, looks = account.samples, account.held_out, None
     if samples is not None and held_out is not None:
         samples = samples.with_more(held_out)
+    if (shown := account.with_held_out()[0].dataset) is not None and shown.is_images:
+        looks = Viewer(shown)
     if samples is None or samples.near_duplicate_of is None or samples.outlier is None:
         return Panel(["This run did not look for near-duplicates and outliers."])
     pairs = pairs_of(samples)
@@ -275,8 +278,8 @@ def neighbors_panel(account: Account) -> Panel:
     tested = len(samples) if held_out is None else len(samples) - len(held_out)
     if across := sum(a < tested <= b for a, b in pairs):
         words.append(
-            f"{plural(across, 'pair')} of these have one sample in training and the other among those held out for "
-            "testing, so the test is too easy."
+            f"{plural(across, 'pair of these has', 'pairs of these have')} one sample in training and the other among "
+            "those held out for testing, so the test is too easy."
         )
     label = account.classes.name
 
@@ -284,6 +287,11 @@ def neighbors_panel(account: Account) -> Panel:
         return [what, title(samples, None, index), label(int(samples.given[index]))]
 
     pairs = sorted(pairs, key=lambda pair: samples.given[pair[0]] == samples.given[pair[1]])
+    cards = [
+        pair_card(account, looks, samples, pair)
+        for pair in pairs[:MAX_PAIR_CARDS]
+        if looks and shown and pair[1] < len(shown)
+    ]
     rows = [
         [
             *cells("other label" if samples.given[a] != samples.given[b] else "near-duplicate", a),
@@ -301,8 +309,21 @@ def neighbors_panel(account: Account) -> Panel:
         )
     columns = [Column(name) for name in ("what", "sample", "given label", "nearly the same as", "its given label")]
     return Panel(
-        words, table=Table("Near-duplicates and outliers", columns, rows[:MAX_NEIGHBOR_ROWS], folded=len(rows) > 10)
+        words,
+        cards=cards,
+        table=Table("Near-duplicates and outliers", columns, rows[:MAX_NEIGHBOR_ROWS], folded=len(rows) > 10),
     )
+
+
+def pair_card(account: Account, looks: Viewer, samples: Samples, pair: tuple[int, int]) -> Card:
+    """Two images that are nearly the same, side by side."""
+    titles = ", ".join(title(samples, None, index) for index in pair)
+    labels = dict.fromkeys(account.classes.name(int(samples.given[index])) for index in pair)
+    try:
+        both = looks.side_by_side(pair)
+    except (DataError, OSError):  # the files are gone
+        both = Shown()
+    return Card(titles, " | ".join(labels), "", (), both)
 
 
 def pairs_of(samples: Samples) -> list[tuple[int, int]]:

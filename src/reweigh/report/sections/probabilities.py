@@ -14,7 +14,7 @@ from reweigh.runs.words import number, percent
 
 LEAD = (
     f"Of the predictions with a probability of {percent(0.8)}, {percent(0.8)} should be right. Samples that the model "
-    f"was not trained on show whether that holds, in bins of at least {LEAST}; vertical lines are 90 % limits."
+    f"was not trained on show whether that holds, in bins of at least {LEAST}; vertical lines are 90% limits."
 )
 NOTHING = "The run does not hold predictions for held-out samples."
 THRESHOLDS, HALF = np.linspace(0.02, 0.98, 49), 24  # place of one half
@@ -52,9 +52,7 @@ def probabilities_panel(account: Account) -> Panel:
         words.append("These samples may have other class shares than the probabilities are for, and so leave the line.")
     else:
         beyond = int(((bins[1] < bins[4]) | (bins[1] > bins[5])).sum())
-        words.append(
-            f"{beyond} of {plural(bins.shape[1], 'bin')} contradict the probabilities; one in ten would by chance."
-        )
+        words.append(f"{beyond} of {plural(bins.shape[1], 'bin')} outside the limits, where one in ten lies by chance.")
     each = [f"{percent(p)}: {percent(r)} of {m:,.0f}" for m, p, _, r, _, _ in bins.T.tolist()]
     told = f"By probability, {true}: {listed(each, len(each))}."
     plots = [Plot(plot_reliability(bins, true), "Whether the probabilities hold", told)]

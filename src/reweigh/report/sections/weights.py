@@ -137,7 +137,7 @@ def weights_panel(account: Account, top: float) -> Panel:
         words = (
             f"The mean weight of {plural(len(wrong), f'wrong {label}')} is {wrong.mean():.2f}, and that of "
             f"{plural(len(right), f'right {label}')} is {right.mean():.2f}. A wrong one has a lower weight than a "
-            f"right one in {percent(lower_share(wrong, right))} of all pairs (50\N{NO-BREAK SPACE}% is chance)."
+            f"right one in {percent(lower_share(wrong, right))} of all pairs (50% is chance)."
         )
     figure = plot_weights(samples.weight, samples.mistaken, top)
     alternative = f"Histogram of {plural(len(found), 'weight')} between 0 and {found.max():.2f}. {words}"
@@ -147,7 +147,7 @@ def weights_panel(account: Account, top: float) -> Panel:
 def spread(found: np.ndarray) -> str:
     """The range of the middle 80 percent."""
     low, high = np.quantile(found, [0.1, 0.9])
-    return f"80\N{NO-BREAK SPACE}% are between {low:.2f} and {high:.2f}"
+    return f"80% are between {low:.2f} and {high:.2f}"
 
 
 def lower_share(wrong: np.ndarray, right: np.ndarray) -> float:

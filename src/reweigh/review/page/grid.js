@@ -26,15 +26,19 @@ class Wall {
     for (const kind of ["pointermove", "pointerup", "pointercancel"]) addEventListener(kind, (event) => this.pull(event));
   }
 
-  set(groups, keep = null) {
+  // keep: index that gets the focus if the last one is gone; known: the tiles that are there stay as they are
+  set(groups, keep = null, known = false) {
     this.groups = groups;
     this.order = groups.flatMap((group) => group.index);
     this.at = new Map(this.order.map((index, place) => [index, place]));
     this.selected = new Set([...this.selected].filter((index) => this.at.has(index)));
     if (!this.at.has(this.focus)) this.focus = this.at.has(keep) ? keep : this.order[0] ?? null;
     if (!this.at.has(this.anchor)) this.anchor = this.focus;
-    for (const element of this.elements.values()) element.remove();
-    this.elements.clear();
+    for (const [key, element] of this.elements) {
+      if (known && this.at.has(key)) continue;
+      element.remove();
+      this.elements.delete(key);
+    }
     this.layout();
     this.changed();
   }
@@ -48,7 +52,7 @@ class Wall {
     const groups = this.groups.map((group) => ({ ...group, index: group.index.filter((index) => !out.has(index)) }));
     this.selected.clear();
     this.focus = this.anchor = next ?? null;
-    this.set(groups.filter((group) => group.index.length));
+    this.set(groups.filter((group) => group.index.length), null, true);
     if (had) this.go(this.focus);
     else this.show(this.focus);
   }

@@ -127,9 +127,9 @@ async function fill(shown) {
 const grouped = () => wall.groups.length > 0 && wall.groups[0].pair !== null;
 const pair = (given, suggested) => make("span", {}, named(given), ...(suggested >= 0 ? [" → ", named(suggested)] : []));
 
-function title({ pair: both, index }) {
+function title({ pair: both, differ, index }) {
   const count = make("span", { class: "count" }, index.length.toLocaleString());
-  if (!both) return [make("span", {}, "near-duplicates"), " ", count];
+  if (!both) return [make("span", {}, differ ? "different labels" : "same label"), " ", count];
   return [both[0] === both[1] ? make("span", {}, named(both[0]), " (no other suggested)") : pair(...both), " ", count];
 }
 
@@ -227,7 +227,7 @@ function progress(state) {
   $("bar").value = seen;
   $("done").textContent = `${seen.toLocaleString()} of ${suspicious.toLocaleString()} suspicious, ${mine.toLocaleString()} in all`;
   const [count, low, high] = remaining.map((each) => each.toLocaleString());
-  $("left").textContent = `${wrong.toLocaleString()} wrong and ${right.toLocaleString()} right so far; about ${count} wrong labels left (90 %: ${low} to ${high})`
+  $("left").textContent = `${wrong.toLocaleString()} wrong and ${right.toLocaleString()} right so far; about ${count} wrong labels left (90%: ${low} to ${high})`
     + (excluded ? `; ${excluded.toLocaleString()} left out` : "") + (disputed ? `; ${disputed} disputed` : "") + (reviewers.length > 1 ? `; reviewers: ${reviewers.join(", ")}` : "");
 }
 
@@ -268,7 +268,7 @@ const undo = () => act(async () => {
   progress(state);
   if (view === "grid") {
     const last = past.pop(); // what was on the wall need not be asked for again
-    if (last && last.gone.size === state.index.length && state.index.every((index) => last.gone.has(index))) { wall.set(last.groups, state.index[0]); explain(); }
+    if (last && last.gone.size === state.index.length && state.index.every((index) => last.gone.has(index))) { wall.set(last.groups, state.index[0], true); explain(); }
     else await load(state.index[0]);
     wall.selected = new Set(state.index.filter((index) => state.index.length > 1 && wall.at.has(index)));
     wall.focus = wall.at.has(state.index[0]) ? state.index[0] : wall.focus;
@@ -368,7 +368,7 @@ for (const button of document.querySelectorAll(".cancel")) button.addEventListen
 function explain() {
   const { show: which, order } = $("wanted");
   const count = wall.order.length;
-  const what = which.value === "duplicates" ? `${counted(count, "sample")} that ${count === 1 ? "is" : "are"} nearly the same as another: leave out all but one of each group, or correct labels that differ.`
+  const what = which.value === "duplicates" ? `${counted(count, "sample")} that ${count === 1 ? "is" : "are"} nearly the same as another, those with different labels first: correct labels that differ, or leave out all but one of each group.`
     : brushed ? `${counted(count, "sample")} chosen on the map; change a filter to see others.`
     : which.value === "all" ? `${counted(count, "sample")} of the data.`
     : `${counted(count, "label")} that look${count === 1 ? "s" : ""} wrong, of ${facts.labels.toLocaleString()}: a model that learned from the other samples sees another class in ${count === 1 ? "it" : "them"}.`;
@@ -388,7 +388,7 @@ async function load(keep = null) {
   const groups = await ask("wall?" + wanted);
   if (brushed) for (const group of groups) group.index = group.index.filter((index) => brushed.has(index));
   wall.set(groups.filter((group) => group.index.length), keep);
-  $("filtered").textContent = `${wall.order.length.toLocaleString()} samples: `
+  $("filtered").textContent = `${counted(wall.order.length, "sample")}: `
     + [...chosen.map((each) => each.selectedOptions[0].textContent), $("wanted").order.selectedOptions[0].textContent].join(", ");
   explain();
   $("main").setAttribute("aria-busy", "false");
