@@ -13,6 +13,11 @@ from reweigh.fit.decisions import Decision, Decisions
 from reweigh.review import Review, of_run
 
 
+def queue(session, wanted):
+    """Indices of the samples that the wall shows, in order."""
+    return [index for group in session.wall(wanted) for index in group["index"]]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A table of 240 rows with a wrong label in every eighth, and a run on it."""
@@ -51,7 +56,7 @@ def test_decisions_become_labels_that_are_trusted(folder):
     assert session.cards.card(0)["name"].startswith("customer C-")
     with open(folder / "run" / "samples.csv", newline="") as file:
         trained = {int(line["row"]) for line in csv.DictReader(file) if int(line["row"]) % 8 == 3}
-    judged = [index for index in session.queue({"show": "all"}) if session._rows[index] in trained][:6]
+    judged = [index for index in queue(session, {"show": "all"}) if session._rows[index] in trained][:6]
     for index in judged:
         session.decide(index, 1 - session.cards.card(index)["given"])
     review.stop()
@@ -84,7 +89,7 @@ def test_what_was_decided_is_applied_to_a_copy(folder, tmp_path):
     reviewed = tmp_path / "run"
     shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
     ann, bob = (Review(of_run(reviewed), name) for name in ("ann", "bob"))
-    changed, kept, unsure, disputed, undone = ann.session.queue({"show": "all"})[:5]
+    changed, kept, unsure, disputed, undone = queue(ann.session, {"show": "all"})[:5]
     given = {index: ann.session.cards.card(index)["given"] for index in (changed, kept, unsure, disputed, undone)}
     for index in (changed, disputed, undone):
         ann.session.decide(index, 1 - given[index])
@@ -110,11 +115,11 @@ def test_what_was_left_out_is_in_no_copy_and_no_training(folder, tmp_path):
     reviewed = tmp_path / "run"
     shutil.copytree(folder / "run", reviewed, ignore=shutil.ignore_patterns("decisions.jsonl*"))
     ann, bob = (Review(of_run(reviewed), name) for name in ("ann", "bob"))
-    queue = ann.session.queue({"show": "all"})
-    ann.session.decide(queue[:3], exclude="no-class")
-    bob.session.decide(queue[0], exclude="unusable")  # another reason for the same is no disagreement
-    bob.session.decide(queue[1], "given")
-    rows = {ann.session._rows[queue[place]] for place in (0, 2)}
+    found = queue(ann.session, {"show": "all"})
+    ann.session.decide(found[:3], exclude="no-class")
+    bob.session.decide(found[0], exclude="unusable")  # another reason for the same is no disagreement
+    bob.session.decide(found[1], "given")
+    rows = {ann.session._rows[found[place]] for place in (0, 2)}
     assert {ann.session.subject.samples.row[index] for index in ann.excluded().nonzero()[0]} == rows
     for review in (ann, bob):
         review.stop()
@@ -150,7 +155,7 @@ def test_held_out_rows_are_reviewed_and_tested_by_what_was_decided(folder, tmp_p
         held_out = {int(line["row"]): line["given_label"] for line in csv.DictReader(file)}
     review = Review(of_run(reviewed), "ann")
     session = review.session
-    cards = [session.cards.card(index) for index in session.queue({"show": "all"})]
+    cards = [session.cards.card(index) for index in queue(session, {"show": "all"})]
     assert sorted(card["row"] for card in cards) == list(range(240))
     table = (folder / "table.csv").read_text().splitlines()[1:]
     for card in cards:

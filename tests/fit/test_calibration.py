@@ -25,7 +25,7 @@ def gaussians(samples: int, classes: int, apart: float, noise: float, seed: int 
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.2])
-def test_temperature_is_that_of_a_grid(noise: float) -> None:
+def test_temperature_is_that_of_a_grid(monkeypatch, noise: float) -> None:
     scores, given, _ = gaussians(300, 3, 2.0, noise)
     fold = torch.zeros(300, dtype=torch.long)
     order = sorted(range(300), key=lambda each: (int(given[each]), each))
@@ -50,7 +50,8 @@ def test_temperature_is_that_of_a_grid(noise: float) -> None:
         joints.append(whole)
     weights = torch.tensor([math.exp(min(costs) - each) for each in costs], dtype=torch.float64)
     weights /= weights.sum()
-    found = calibrate(scores, given, biases=False)
+    monkeypatch.setattr("reweigh.fit.decision.MAX_BIAS", 0.0)
+    found = calibrate(scores, given)
     assert math.log(found.temperature) == pytest.approx(
         float(weights @ torch.tensor(logs, dtype=torch.float64)), abs=0.01
     )

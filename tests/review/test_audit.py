@@ -19,6 +19,11 @@ from reweigh.runs.headline import headline
 from reweigh.runs.read import read_account
 
 
+def queue(session, wanted):
+    """Indices of the samples that the wall shows, in order."""
+    return [index for group in session.wall(wanted) for index in group["index"]]
+
+
 def session(run, n=20, reviewer="ann"):
     return Session(of_run(run), reviewer, n)
 
@@ -29,13 +34,13 @@ def truth(run):
 
 
 def decide(found, count, true):
-    for index in found.queue({})[:count]:
+    for index in queue(found, {})[:count]:
         found.decide(index, int(true[index]))
 
 
 def test_samples_are_drawn_at_random_and_shown_without_a_verdict(run):
     found = session(run)
-    drawn = found.queue({})
+    drawn = queue(found, {})
     assert len(drawn) == 20
     suspicious = found.subject.samples.issue[drawn]
     assert 0 < suspicious.sum() < 20
@@ -48,13 +53,13 @@ def test_samples_are_drawn_at_random_and_shown_without_a_verdict(run):
 
 def test_an_audit_can_be_stopped_continued_and_extended(run):
     true, first = truth(run), session(run)
-    whole = first.queue({})
+    whole = queue(first, {})
     decide(first, 8, true)
     again = session(run, 30)
-    assert again.queue({})[:12] == whole[8:]
+    assert queue(again, {})[:12] == whole[8:]
     assert again.progress()["audit"] | {"words": ""} == {"n": 30, "decided": 8, "words": ""}
     decide(again, 22, true)
-    assert again.queue({}) == []
+    assert queue(again, {}) == []
     found = audited(run)
     assert found.decided == 30
     wrong = of_run(run).samples.given != true
@@ -64,17 +69,17 @@ def test_an_audit_can_be_stopped_continued_and_extended(run):
 
 def test_what_was_reviewed_before_is_known_and_what_is_reviewed_later_is_not_asked_again(run):
     true, review = truth(run), Session(of_run(run), "ann")
-    reviewed = review.queue({})[:60]
+    reviewed = queue(review, {})[:60]
     for index in reviewed:
         review.decide(index, int(true[index]))
     assert audited(run) is None
     audit = session(run, 50)
-    drawn = audit.queue({})
+    drawn = queue(audit, {})
     assert not set(drawn) & set(reviewed)
     decide(audit, 10, true)
     review.decide(drawn[10], int(true[drawn[10]]))  # drawn next, but decided about in the review
     review.decide(drawn[30], int(true[drawn[30]]))
-    assert drawn[10] not in audit.queue({})
+    assert drawn[10] not in queue(audit, {})
     assert audited(run).decided == 11  # the other one does not count before it is reached
     lines = [json.loads(line) for line in (run / "decisions.jsonl").read_text().splitlines()]
     assert sum(line["audit"] for line in lines) == 10
@@ -85,10 +90,10 @@ def test_what_was_reviewed_before_is_known_and_what_is_reviewed_later_is_not_ask
 
 def test_two_people_who_disagree_widen_the_limits(run):
     true, ann, ben = truth(run), session(run, 40), session(run, 40, "ben")
-    assert ann.queue({}) == ben.queue({})
+    assert queue(ann, {}) == queue(ben, {})
     decide(ann, 40, true)
     alone = audited(run)
-    for index in ben.queue({})[:5]:
+    for index in queue(ben, {})[:5]:
         ben.decide(index, int((true[index] + 1) % 10))
     both = audited(run)
     assert (both.decided, both.unsure) == (35, 5)
@@ -97,10 +102,10 @@ def test_two_people_who_disagree_widen_the_limits(run):
 
 def test_undo_takes_a_decision_back(run):
     found = session(run)
-    drawn = found.queue({})
+    drawn = queue(found, {})
     decide(found, 1, truth(run))
     found.undo(drawn[0])
-    assert found.queue({}) == drawn
+    assert queue(found, {}) == drawn
     assert audited(run) is None
 
 

@@ -16,6 +16,11 @@ from reweigh.review.session import Session
 from reweigh.runs.read import read_account
 
 
+def queue(session, wanted):
+    """Indices of the samples that the wall shows, in order."""
+    return [index for group in session.wall(wanted) for index in group["index"]]
+
+
 @pytest.fixture(params=["RGB", "L"])
 def run(request, tmp_path: Path) -> Path:
     generator = np.random.default_rng(0)
@@ -37,7 +42,7 @@ def test_only_what_is_shown_is_decoded(run, monkeypatch):
     session = Session(of_run(run), "ann")
     subject = session.subject
     assert subject.held_out > 0
-    assert session.queue({"show": "all"})
+    assert queue(session, {"show": "all"})
     assert not decoded
     account, held_out = read_account(run, "run", decoded=True).with_held_out()
     on_demand, in_memory = subject.similar.dataset, account.dataset

@@ -18,6 +18,11 @@ from reweigh.review import Review, of_run
 from reweigh.review.session import Session
 
 
+def queue(session, wanted):
+    """Indices of the samples that the wall shows, in order."""
+    return [index for group in session.wall(wanted) for index in group["index"]]
+
+
 @pytest.fixture
 def served(run):
     review = Review(of_run(run), "ann").start()
@@ -319,7 +324,7 @@ def test_data_that_changed_are_not_shown_beside_labels_of_others(run, monkeypatc
 def test_beside_a_sample_are_those_that_nothing_speaks_against(run):
     review = Review(of_run(run), "ann")
     session, samples = review.session, review.session.subject.samples
-    index = session.queue({})[0]
+    index = queue(session, {})[0]
     given = int(samples.given[index])
     for label, found in session.cards.similar(index).items():
         assert len(found) == MOST

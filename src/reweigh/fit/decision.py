@@ -47,7 +47,7 @@ class Calibration(NamedTuple):
     labels: int
 
 
-def calibrate(scores: Tensor, given: Tensor, joint: Tensor | None = None, biases: bool = True) -> Calibration:
+def calibrate(scores: Tensor, given: Tensor, joint: Tensor | None = None) -> Calibration:
     """The calibration with which scores, passed through the confusion, explain held-out labels.
 
         p_i(k)  ~  exp(scores_i(k) / temperature + bias_k) share_k,      p(y_i) = sum_k T(y_i | k) p_i(k)
@@ -69,7 +69,6 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor | None = None, biases
         given: Shape (n,), their given labels; -1 means no label.
         joint: Shape (C, C), supposed share of samples by given (row) and true (column) class; ``learned_shares`` by
             default.
-        biases: Whether to fit class biases too.
     """
     classes = scores.shape[1]
     known = (given >= 0).nonzero().flatten()
@@ -84,7 +83,7 @@ def calibrate(scores: Tensor, given: Tensor, joint: Tensor | None = None, biases
     others = [learned_shares(scores[fold != each], given[fold != each]) for each in range(FOLDS)]
     bounds = [
         tuple(map(math.log, TEMPERATURES)),
-        *((-MAX_BIAS, MAX_BIAS) if biases and size else (0, 0) for size in torch.bincount(given, minlength=classes)),
+        *((-MAX_BIAS, MAX_BIAS) if size else (0, 0) for size in torch.bincount(given, minlength=classes)),
     ]
     costs, fits, joints, start = [], [], [], np.zeros(1 + classes)
     for apart, whole in zip(supposed_joints(torch.stack(others)), supposed_joints(joint), strict=True):

@@ -74,17 +74,13 @@ class Session:
             "progress": self.progress(),
         }
 
-    def queue(self, wanted: Mapping[str, str]) -> list[int]:
-        """Indices of the samples to show, in order.
+    def wall(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Indices of the samples to show, in groups: near-duplicates, or pairs of classes if the order is "similar".
 
         Args:
             wanted: ``order``; ``show`` suspicious, duplicates or all; ``state`` of decision; ``given`` and
                 ``suggested`` class; and the largest ``quality``. What is absent does not restrict.
         """
-        return [index for group in self.wall(wanted) for index in group["index"]]
-
-    def wall(self, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
-        """The same in groups: near-duplicates, or pairs of given and suggested class if the order is "similar"."""
         found = self._queue(wanted)
         if self.audit is None and wanted.get("show") == "duplicates":
             chosen = {*found.tolist()}
