@@ -147,7 +147,7 @@ class Standardize:
 class StandardizeLater(Standardize):
     """The same as ``standardize_like`` of inputs that are fetched when the first batch is normalized."""
 
-    def __init__(self, fetch: "Callable[[], Inputs]") -> None:
+    def __init__(self, fetch: Callable[[], Tensor]) -> None:
         self._fetch = fetch
 
     def __getattr__(self, name: str) -> Any:
@@ -202,10 +202,10 @@ def middle_and_spread(column: np.ndarray) -> tuple[float, float]:
     return float(middle), float(spread)
 
 
-def standardize_like(inputs: "Inputs") -> Standardize:
+def standardize_like(inputs: Tensor) -> Standardize:
     """The normalization that gives ``inputs`` mean 0 and standard deviation 1; a constant channel keeps its scale."""
     # counting the 256 values of bytes needs no float copy of the images
-    if isinstance(inputs, Tensor) and inputs.dtype == torch.uint8:
+    if inputs.dtype == torch.uint8:
         counts = torch.stack(
             [torch.bincount(channel.flatten(), minlength=256) for channel in inputs.unbind(1)]
         ).double()
@@ -218,13 +218,11 @@ def standardize_like(inputs: "Inputs") -> Standardize:
     return Standardize(mean, torch.where(std > torch.clamp_min(1e-12 * mean.abs(), MIN_FLOAT), std, 1.0))
 
 
-def _mean(inputs: "Inputs", center: Tensor | None = None) -> Tensor:
+def _mean(inputs: Tensor, center: Tensor | None = None) -> Tensor:
     """Mean of the values, or of their squared distances from ``center``, in double precision and in chunks."""
-    shape = inputs[torch.empty(0, dtype=torch.int64)].shape[1:]
-    chunk = max(1, VALUES_AT_ONCE // max(1, shape.numel()))
-    indices = torch.arange(len(inputs)).split(chunk)
+    shape = inputs.shape[1:]
     total = torch.zeros(shape[0], dtype=torch.float64)
-    for part in inputs.split(chunk) if isinstance(inputs, Tensor) else (inputs[index] for index in indices):
+    for part in inputs.split(max(1, VALUES_AT_ONCE // max(1, shape.numel()))):
         values = part.double()
         if center is not None:
             values = (values - center.view(-1, *(1,) * (values.ndim - 2))).square_()
