@@ -32,14 +32,6 @@ def test_balanced_random_takes_as_many_as_the_rarest_has() -> None:
     assert not torch.equal(first, second)
 
 
-def test_given_samples_are_checked() -> None:
-    assert META_SETS["given"](index=(5, 7)).choose(LABELS, None, TORCH).tolist() == [5, 7]
-    with pytest.raises(DataError, match="indices from 5 to 200, but the training set has 200"):
-        META_SETS["given"](index=(5, 200)).choose(LABELS, None, TORCH)
-    with pytest.raises(DataError, match="empty"):
-        META_SETS["given"](index=()).choose(LABELS, None, TORCH)
-
-
 def test_labeled_samples_are_those_with_a_label() -> None:
     labels = torch.tensor([2, -1, 0, -1, 1])
     assert META_SETS["labeled"]().choose(labels, None, TORCH).tolist() == [0, 2, 4]

@@ -156,33 +156,6 @@ class Clean(MetaSet):
         return torch.arange(len(labels))
 
 
-@dataclass(eq=False, kw_only=True)
-class Given(MetaSet):
-    """Training samples whose labels were checked, given by their indices.
-
-    Examples:
-        >>> Given(index=(4, 7)).choose(torch.zeros(10), None, torch.Generator())
-        tensor([4, 7])
-
-    Args:
-        index: Indices into the training set.
-        mixup: Whether trusted batches are mixed in pairs.
-        batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
-    """
-
-    vouched: ClassVar[bool] = True
-
-    index: tuple[int, ...]
-
-    def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
-        if len(self.index) == 0:
-            raise DataError("the meta set is empty; give the index of at least one checked sample of each class")
-        low, high = min(self.index), max(self.index)
-        if low < 0 or high >= len(labels):
-            raise DataError(f"meta set: indices from {low} to {high}, but the training set has {len(labels)} samples")
-        return torch.tensor(self.index)
-
-
 class Labeled(MetaSet):
     """All samples with a label; -1 marks those without. Paper: Sec. 7.2, semi-supervised learning.
 
@@ -206,6 +179,5 @@ META_SETS: dict[str, type[MetaSet]] = {
     "lowest-loss": LowestLoss,
     "balanced-random": BalancedRandom,
     "clean": Clean,
-    "given": Given,
     "labeled": Labeled,
 }

@@ -229,7 +229,7 @@ class Trainer:
             )
             given = given_rows(train_set, train_set.labels)
             beside = self._beside(train_set, given, stages, bound["seed"], setup.prior)
-            found = two_looks(networks, beside, train_set, vouched(setup), plan.train["judge"], plan.method.options)
+            found = two_looks(networks, beside, train_set, plan.train["judge"], plan.method.options)
         model, history = ready(found.model), found.history
         recall = Recall(train_set, 1, plan.train["looks"], self.device)
         if plan.train["looks"]:
@@ -252,13 +252,6 @@ class Trainer:
             case "own":
                 return OwnClassifier(*its, classifier=self.classifier)
         return None
-
-
-def vouched(setup: Setup) -> Tensor | None:
-    """Indices of training samples that the user vouches for; None if there are none."""
-    if not setup.meta_set.vouched or setup.clean_set is not None:
-        return None
-    return setup.meta_set.choose(setup.train_set.labels, None, setup.generator)
 
 
 def ready(model: nn.Module) -> nn.Module:

@@ -60,7 +60,6 @@ def two_looks(
     networks: Networks,
     beside: Classifiers | None,
     train_set: Dataset,
-    vouched: Tensor | None,
     share: float,
     options: Mapping[str, Any],
 ) -> Outcome:
@@ -68,11 +67,10 @@ def two_looks(
 
     Args:
         beside: Classifiers that look too; None for networks alone.
-        vouched: Indices of samples whose labels are beyond doubt, besides those that a person has checked.
         share: Share of the samples in a fold, each of which is held out in turn.
         options: Options of the method ``two-looks``.
     """
-    labels, folds = labels_of(train_set, vouched), max(2, round(1 / share))
+    labels, folds = labels_of(train_set), max(2, round(1 / share))
     fold, judging = held_out_in_turn(train_set.labels, folds, JUDGING, seeded(networks.seed, folds), train_set.groups)
     if networks.epochs < MIN_EPOCHS:
         fold, judging = torch.full_like(fold, -1), torch.zeros_like(judging)
@@ -133,14 +131,12 @@ def part_of_others(networks: Look, others: Look, labels: Labels) -> float:
     return share_of(other, one, labels.likely(stock)[index])
 
 
-def labels_of(train_set: Dataset, vouched: Tensor | None) -> Labels:
+def labels_of(train_set: Dataset) -> Labels:
     """The labels of a training set as rows, and which of them are beyond doubt."""
     given = uncorrected = given_rows(train_set, train_set.labels)
     if train_set.uncorrected is not None:
         uncorrected = given_rows(train_set, train_set.uncorrected)
-    known = torch.zeros(len(train_set), dtype=torch.bool) if train_set.trusted is None else train_set.trusted.clone()
-    if vouched is not None:
-        known[vouched] = True
+    known = torch.zeros(len(train_set), dtype=torch.bool) if train_set.trusted is None else train_set.trusted
     groups, pictures = equal_inputs(train_set), train_set.is_images or bool(train_set.reading.names)
     equal = None if groups is None else EqualInputs(groups, copied=pictures)
     return Labels(given, uncorrected, known, train_set.votes, equal)

@@ -91,7 +91,7 @@ class TwoLooks(Stateful, Method):
     other_i is the posterior if the given label is wrong (the paper's soft labels, Eq. 14); samples are mixed in pairs
     (mixup). The weight v_i = V(doubt_i, family_i) is a learned function of the doubt, -log posterior_i(y_i), and of the
     family of the class. It starts as exp(-doubt), which is Bayes' rule, and is learned by look-ahead steps as in
-    CMW-Net: on samples that you vouch for (a meta set ``clean`` or ``given``); otherwise on held-out labels, seen
+    CMW-Net: on samples that you vouch for (a meta set ``clean``); otherwise on held-out labels, seen
     through the confusion, and on labels that a person has checked. If fewer than 5 % of the labels seem wrong, the
     posteriors are the given labels. (If the first look was best late, it did not memorize; the second then continues
     from it, without mixup.)
