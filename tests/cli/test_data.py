@@ -16,7 +16,7 @@ def download(monkeypatch):
         (root / name / "file.gz").write_bytes(bytes(4_000_000))
         return root / name
 
-    monkeypatch.setattr("reweigh.data.named.official.get", get)
+    monkeypatch.setattr("reweigh.data.named.download.get", get)
     return calls
 
 
@@ -44,5 +44,5 @@ def test_a_server_that_does_not_say_how_much_there_is(run, monkeypatch, tmp_path
         progress("other.gz", 5, None)
         return root
 
-    monkeypatch.setattr("reweigh.data.named.official.get", get)
+    monkeypatch.setattr("reweigh.data.named.download.get", get)
     assert run("data", "get", "mnist", "--root", tmp_path).exit_code == 0

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from reweigh.data import Dataset
-from reweigh.fit.front import near_rows
+from reweigh.fit.near import near_rows
 
 
 @pytest.fixture

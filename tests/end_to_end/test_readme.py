@@ -46,7 +46,7 @@ def decide_and_stop(review):
 def test_the_commands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        "reweigh.data.named.official.get", lambda name, root, **_: tmp_path
+        "reweigh.data.named.download.get", lambda name, root, **_: tmp_path
     )  # downloads have tests elsewhere
     monkeypatch.setattr("reweigh.review.server.Review.run", decide_and_stop)  # it would serve until Ctrl-C
     photos(tmp_path / "photos")

@@ -12,13 +12,13 @@ import sys
 import pytest
 
 from reweigh.errors import DataError, StorageError
-from reweigh.files import whole
-from reweigh.files.whole import LOCK_NAME, Owner, locked, owner
+from reweigh.files import lock
+from reweigh.files.lock import LOCK_NAME, Owner, locked, owner
 
 HOLD = """
 import sys
 from pathlib import Path
-from reweigh.files.whole import locked
+from reweigh.files.lock import locked
 with locked(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -81,7 +81,7 @@ def test_the_number_of_a_dead_process_may_be_used_again(tmp_path):
 
 
 def test_without_locks_in_the_file_system_the_name_counts(tmp_path, other, monkeypatch):
-    monkeypatch.setattr(whole, "fcntl", None)
+    monkeypatch.setattr(lock, "fcntl", None)
     with pytest.raises(DataError, match=f"process {other.pid} on"):
         locked(tmp_path / "run").__enter__()
     other.kill()

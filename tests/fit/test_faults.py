@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from reweigh.errors import DataError, StorageError
-from reweigh.files.whole import locked
+from reweigh.files.lock import locked
 from reweigh.fit.run_folder import begin, resume
 from reweigh.recipes.read import check, read
 from reweigh.training import Run

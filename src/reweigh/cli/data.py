@@ -24,7 +24,7 @@ def get(
 
     Existing files are kept, interrupted downloads are continued, and files with a wrong checksum are removed.
     """
-    from reweigh.data.named.official import get as download
+    from reweigh.data.named.download import get as download
     from reweigh.fit.source import data_root
     from reweigh.training import progress
 

@@ -75,7 +75,7 @@ def inspect(
 
 def show_neighbors(source: "Source", dataset: "Dataset", wanted: bool) -> None:
     """Print near-duplicates and outliers if they are wanted, otherwise how to get them."""
-    from reweigh.fit.front import NEIGHBORS_HINT, neighbors_of
+    from reweigh.fit.near import NEIGHBORS_HINT, neighbors_of
     from reweigh.plan.choose import Facts, wants_features
 
     if wanted:
@@ -158,7 +158,7 @@ def traps_in(source: "Source", dataset: "Dataset") -> list[str]:
     from reweigh.data.findings import in_both, leaks, order
     from reweigh.data.labels.class_numbers import in_words, spellings
     from reweigh.data.readers import has_test_part
-    from reweigh.fit.front import near_rows
+    from reweigh.fit.near import near_rows
 
     found = [*leaks(dataset), *order(dataset), *near_rows(dataset)]
     if groups := spellings(dataset):

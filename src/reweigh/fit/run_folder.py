@@ -14,8 +14,8 @@ from reweigh.data.labels.label_file import SEPARATOR
 from reweigh.data.splits import at_origin
 from reweigh.errors import DataError, LostProcessError, RecipeError, StorageError
 from reweigh.files import read_json, read_text, write_whole
+from reweigh.files.lock import locked
 from reweigh.files.tensors import read
-from reweigh.files.whole import locked
 from reweigh.fit.decision import Decision
 from reweigh.fit.fitting import Fit, fit, usable
 from reweigh.fit.front import Front, open_front

@@ -17,10 +17,11 @@ from torch import Tensor, nn
 
 from reweigh.errors import DataError
 from reweigh.files import append_line, ledger, read_bytes, read_json, read_text, seal, unseal, write_whole
+from reweigh.files.lock import LOCK_NAME as LOCK
+from reweigh.files.lock import owner
 from reweigh.files.tensors import pack, read
-from reweigh.files.whole import LOCK_NAME as LOCK
 from reweigh.files.whole import SUMS_NAME as SUMS
-from reweigh.files.whole import owner, sums, writing
+from reweigh.files.whole import sums, writing
 from reweigh.training.checkpoint import plain_tensor
 
 

@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from reweigh.data.named import official
-from reweigh.data.named.official import SOURCES, Source, fetch, get
+from reweigh.data.named import download
+from reweigh.data.named.download import SOURCES, Source, fetch, get
 from reweigh.errors import DataError
 
 CONTENT = bytes(range(256)) * 4000  # a megabyte
@@ -178,7 +178,7 @@ def test_an_archive_of_something_else(tmp_path):
     with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as tar:
         tar.addfile(tarfile.TarInfo("other"))
     with pytest.raises(DataError, match="has no folder cifar"):
-        official.unpack(tmp_path / "all.tar.gz", tmp_path / "cifar")
+        download.unpack(tmp_path / "all.tar.gz", tmp_path / "cifar")
     assert [path.name for path in tmp_path.iterdir()] == ["all.tar.gz"]
 
 

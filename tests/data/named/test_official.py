@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from reweigh.data import DATASETS
-from reweigh.data.named.official import SOURCES, missing
+from reweigh.data.named.download import SOURCES, missing
 from reweigh.errors import DataError
 
 
