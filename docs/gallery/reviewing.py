@@ -25,7 +25,7 @@ print(f"{(given != truth)[train].sum()} labels are wrong; {classifier.finding_.w
 review = classifier.review(X[train], "decisions.jsonl", reviewer="ann")
 session = review.session
 left = [(0, *session.progress()["remaining"])]
-for number, index in enumerate(session.queue({"order": "doubtful", "show": "all"})[:120], 1):
+for number, index in enumerate(session.wall({"order": "doubtful", "show": "all"})[0]["index"][:120], 1):
     state = session.decide(index, int(truth[index]))  # what a click does
     if number % 10 == 0:
         left.append((number, *state["remaining"]))
@@ -37,7 +37,7 @@ print(f"{checked.sum()} labels checked, {(labels != given[train]).sum()} of them
 # After every decision, the number of wrong labels left is estimated again. The band should contain the true number in
 # nine of ten cases.
 estimate = pd.DataFrame(left, columns=["decisions", "estimate", "low", "high"])
-seen = session.queue({"order": "doubtful", "show": "all", "state": "any"})[:120]
+seen = session.wall({"order": "doubtful", "show": "all", "state": "any"})[0]["index"][:120]
 wrong = (given != truth)[train]
 actual = [wrong.sum() - wrong[seen[:count]].sum() for count in estimate.decisions]
 figure, axis = plt.subplots(figsize=(6, 3.2))

@@ -398,7 +398,7 @@ def test_samples_that_may_belong_to_no_class_are_a_wall_of_their_own(run):
     (group,) = session.wall({"show": "outliers", "order": "similar"})
     assert sorted(group["index"]) == [3, 7]
     session.decide([3], exclude="no-class")
-    assert session.queue({"show": "outliers"}) == [7]
+    assert queue(session, {"show": "outliers"}) == [7]
 
 
 def test_near_duplicates_come_in_groups_those_with_different_labels_first(run):
