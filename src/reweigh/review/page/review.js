@@ -153,6 +153,7 @@ async function turn(to, index) {
 
 async function chart() {
   offer();
+  if (!plane) $("map-why").textContent = "Comparing all samples; with tens of thousands of photos, this takes some seconds …";
   const found = await ask("map");
   $("map-why").textContent = found.trouble || `${counted(found.index.length, "sample")} by ${found.how} of their features, similar ones near each other; those that look wrong are larger, on top. Drag a rectangle to see its samples in the grid.`;
   if (found.trouble) { for (const each of $("map").querySelectorAll("canvas, select, #legend")) each.hidden = true; return; }
