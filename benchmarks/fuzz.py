@@ -22,7 +22,6 @@ import resource
 import shutil
 import signal
 import sys
-import tarfile
 import tempfile
 import time
 import traceback
@@ -266,21 +265,6 @@ def arrow_of(as_bytes: Callable[[Callable[[Any], object]], bytes], table: pd.Dat
     return as_bytes(write)
 
 
-def tar_of(as_bytes: Callable[[Callable[[Any], object]], bytes], pixels: np.ndarray) -> bytes:
-    """Images in an archive as webdataset writes them."""
-    photo = as_bytes(lambda file: Image.fromarray(pixels).save(file, "PNG"))
-
-    def write(file: Any) -> None:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            for row in range(6):
-                for ending, content in (("png", photo), ("cls", b"%d" % (row % 2)), ("json", b'{"label": "cat"}')):
-                    about = tarfile.TarInfo(f"{row:04}.{ending}")
-                    about.size = len(content)
-                    archive.addfile(about, io.BytesIO(content))
-
-    return as_bytes(write)
-
-
 def make_seeds(folder: Path) -> None:
     """Write good files of every kind: SEEDS/TARGET/NUMBER, and what reweigh itself writes."""
     draw = np.random.default_rng(0)
@@ -338,7 +322,6 @@ def make_seeds(folder: Path) -> None:
         "idx": [idx, gzipped(idx)],
         "image": [as_bytes(lambda file, kind=kind: Image.fromarray(pixels).save(file, kind)) for kind in IMAGES],
         "parquet images": [parquet_of(as_bytes, pixels)],
-        "shards": [tar_of(as_bytes, pixels)],
         "cached features": [rows],
         "released weighting": [as_bytes(lambda file: torch.save(release, file))],
     }
@@ -396,7 +379,6 @@ def targets(folder: Path) -> dict[str, Target]:
         "idx": of("idx", "train-images-idx3-ubyte", read_idx),
         "image": of("image", "i.png", lambda path: read_unlabeled(path, (3, 5, 5), encoding=None, raw_bytes=True)),
         "parquet images": of("parquet images", "train.parquet", read),
-        "shards": of("shards", "train.tar", read),
         "cached features": of("cached features", "rows", cached),
         "released weighting": of(
             "released weighting", "r.pth", lambda file: read_released(file, ("large", "small", "medium"))

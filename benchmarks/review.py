@@ -3,13 +3,15 @@
 Trains on a cell of biased data (``cells.py``), shows samples to a reviewer in each order, lets the true labels answer,
 and trains again with the answers as trusted labels (``Dataset.trusted``). For each order and number of decisions it
 prints the accuracy on true test labels, the share of all wrong labels that the reviewer has found, the share that is
-corrected once the suggestions of the new training are applied as well, and whether the interval for the wrong labels
-left held the truth. Results are appended to a file (``--out``), and what is in it is not measured again;
-``--figure FILE.svg`` draws them.
+corrected once the suggestions of the new training are applied as well, and how many wrong labels are left, as the
+page and the new training (``counted``: share, lower and upper limit) estimate them. Results are appended to a file
+(``--out``), and what is in it is not measured again; ``--figure FILE.svg`` draws them.
 """
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,6 @@ from reweigh.plan.choose import Facts, chosen
 from reweigh.review.session import ORDERS
 
 CELLS = "c:random1,made:sym30"
-COUNTS = (50, 100, 200, 500)
 NAMES = {"c:random1": "CIFAR-10 features, labels by one person each", "made:sym30": "table, 30 % of the labels random"}
 
 
@@ -46,7 +47,10 @@ def row(found: Fit, train: Dataset, seen: np.ndarray) -> dict[str, Any]:
     wrong = given != truth
     corrected = np.where(found.samples.wrong.numpy(), found.samples.suggested.numpy(), found.samples.given.numpy())
     right = found.tested.logits.argmax(1) == found.tested.labels
+    finding, sizes = found.finding, np.bincount(given, minlength=len(train.class_names))
+    assert finding is not None
     return {
+        "counted": [float(sizes @ np.array(each)) / len(given) for each in (finding.share, finding.low, finding.high)],
         "accuracy": 100 * float(right.double().mean()),
         "found": float(wrong[seen].sum() / wrong.sum()),
         "corrected": float((wrong & (corrected == truth)).sum() / wrong.sum()),
@@ -54,10 +58,12 @@ def row(found: Fit, train: Dataset, seen: np.ndarray) -> dict[str, Any]:
     }
 
 
-def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
+def measure(
+    name: str, seed: int, data: Path, noise: Path, out: Path, orders: Sequence[str], counts: Sequence[int]
+) -> None:
     """One cell and seed, every order and number of decisions."""
     done = {(line["order"], line["decisions"]) for line in read(out) if (line["cell"], line["seed"]) == (name, seed)}
-    if len(done) == 1 + len(ORDERS) * len(COUNTS):
+    if {("none", 0), *product(orders, counts)} <= done:
         return
     train, test = cell(name, seed, data, noise)
     assert train.true_labels is not None
@@ -79,9 +85,9 @@ def measure(name: str, seed: int, data: Path, noise: Path, out: Path) -> None:
     nothing = np.empty(0, int)
     if ("none", 0) not in done:
         record("none", 0, row(first, train, nothing) | left(nothing))
-    for order, arranged in ORDERS.items():
-        ranking = arranged(quality, other)
-        for count in (each for each in COUNTS if (order, each) not in done):
+    for order in orders:
+        ranking = ORDERS[order](quality, other)
+        for count in (each for each in counts if (order, each) not in done):
             seen = ranking[:count]
             labels = train.labels.clone()
             labels[torch.from_numpy(seen)] = train.true_labels[torch.from_numpy(seen)]
@@ -126,6 +132,8 @@ def main() -> None:
     parser.add_argument("--noise", type=Path, default=Path("data"))
     parser.add_argument("--cells", default=CELLS)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--orders", default=",".join(ORDERS))
+    parser.add_argument("--counts", default="50,100,200,500", help="numbers of decisions")
     parser.add_argument("--out", type=Path, default=Path("review.jsonl"))
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
@@ -134,7 +142,8 @@ def main() -> None:
         return
     for seed in range(options.seeds):
         for name in options.cells.split(","):
-            measure(name, seed, options.data, options.noise, options.out)
+            counts = [int(each) for each in options.counts.split(",")]
+            measure(name, seed, options.data, options.noise, options.out, options.orders.split(","), counts)
 
 
 if __name__ == "__main__":

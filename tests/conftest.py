@@ -90,7 +90,6 @@ FAKES = {
     "methods": {"erm": Plain, "mw-net": Single, "cmw-net": Weighted},
     "engines": {"forward": no_options, "unrolled": no_options},
     "weight-nets": {"class-aware": no_options},
-    "family-rules": {"by-size": no_options},
     "losses": {"cross-entropy": no_options},
     "meta-sets": {"lowest-loss": lowest_loss},
     "datasets": {"digits": digits},

@@ -1,7 +1,6 @@
 """Which classes share a weighting curve: families of classes of similar size."""
 
 import logging
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -109,9 +108,3 @@ def _between(values: Tensor) -> Tensor:
     """The sum of values i to j, not including j, for all i (rows) and j (columns); shape (n + 1, n + 1)."""
     sums = torch.cat([values.new_zeros(1), values.cumsum(0)])
     return sums - sums[:, None]
-
-
-FamilyRule = Callable[[Tensor, int], Families]
-"""(number of samples of each class, most families wanted) -> families, the rarest first."""
-
-FAMILIES: dict[str, FamilyRule] = {"by-size": by_size}

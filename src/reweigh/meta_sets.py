@@ -1,7 +1,8 @@
 """Meta sets: which samples of the training set to trust."""
 
 from abc import ABC, abstractmethod
-from typing import Annotated, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from annotated_types import Ge, Lt
@@ -10,8 +11,10 @@ from torch import Tensor
 from reweigh.errors import DataError
 
 BatchSize = Annotated[int, Ge(1)] | None
+Judge = Literal["model", "average", "training"]
 
 
+@dataclass(eq=False, kw_only=True)
 class MetaSet(ABC):
     """Chooses samples to trust, again in each epoch. Trusted samples are also trained on.
 
@@ -26,15 +29,14 @@ class MetaSet(ABC):
         memory: Momentum of the running average of losses over epochs.
     """
 
-    judge: Literal["model", "average", "training"] | None = None
-    source: str | None = None
-    label: str | None = None
-    vouched: bool = False
-    memory: float = 0.0
+    vouched: ClassVar[bool] = False
 
-    def __init__(self, *, mixup: bool = False, batch_size: BatchSize = None):
-        self.mixup = mixup
-        self.batch_size = batch_size
+    mixup: bool = False
+    batch_size: BatchSize = None
+    judge: Judge | None = field(default=None, init=False)
+    source: str | None = field(default=None, init=False)
+    label: str | None = field(default=None, init=False)
+    memory: float = field(default=0.0, init=False)
 
     @abstractmethod
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
@@ -49,6 +51,7 @@ class MetaSet(ABC):
         """
 
 
+@dataclass(eq=False, kw_only=True)
 class LowestLoss(MetaSet):
     """The samples of lowest loss in each class, chosen again in each epoch. Paper: Sec. 4.2, ten per class, with mixup.
 
@@ -72,19 +75,10 @@ class LowestLoss(MetaSet):
             the paper.
     """
 
-    def __init__(
-        self,
-        *,
-        per_class: Annotated[int, Ge(1)] = 10,
-        mixup: bool = True,
-        batch_size: BatchSize = None,
-        judge: Literal["model", "average", "training"] = "model",
-        memory: Annotated[float, Ge(0), Lt(1)] = 0.9,
-    ):
-        super().__init__(mixup=mixup, batch_size=batch_size)
-        self.per_class = per_class
-        self.judge = judge
-        self.memory = memory
+    per_class: Annotated[int, Ge(1)] = 10
+    mixup: bool = True
+    judge: Judge = "model"  # pyright: ignore[reportIncompatibleVariableOverride] (never None here)
+    memory: Annotated[float, Ge(0), Lt(1)] = 0.9
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator | None = None) -> Tensor:
         if losses is None or losses.shape != labels.shape:
@@ -103,6 +97,7 @@ def rank_in_class(grouped: Tensor) -> Tensor:
     return torch.arange(len(grouped), device=grouped.device) - starts[grouped]
 
 
+@dataclass(eq=False, kw_only=True)
 class BalancedRandom(MetaSet):
     """As many samples of each class as the rarest has, drawn again in each epoch. Paper: Sec. 4.1, for long tails.
 
@@ -121,15 +116,7 @@ class BalancedRandom(MetaSet):
         batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
-    def __init__(
-        self,
-        *,
-        per_class: Annotated[int, Ge(1)] | None = None,
-        mixup: bool = False,
-        batch_size: BatchSize = None,
-    ):
-        super().__init__(mixup=mixup, batch_size=batch_size)
-        self.per_class = per_class
+    per_class: Annotated[int, Ge(1)] | None = None
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         sizes = torch.bincount(labels)
@@ -139,6 +126,7 @@ class BalancedRandom(MetaSet):
         return grouped[rank_in_class(labels[grouped]) < each].sort().values
 
 
+@dataclass(eq=False, kw_only=True)
 class Clean(MetaSet):
     """All samples of another file or folder like the training data, or samples set apart from it.
 
@@ -156,24 +144,19 @@ class Clean(MetaSet):
         batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
-    vouched = True
+    vouched: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        path: str | None = None,
-        label: str | None = None,
-        mixup: bool = False,
-        batch_size: BatchSize = None,
-    ):
-        super().__init__(mixup=mixup, batch_size=batch_size)
-        self.source = path
-        self.label = label
+    path: str | None = None
+    label: str | None = None
+
+    def __post_init__(self) -> None:
+        self.source = self.path
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         return torch.arange(len(labels))
 
 
+@dataclass(eq=False, kw_only=True)
 class Given(MetaSet):
     """Training samples whose labels were checked, given by their indices.
 
@@ -187,25 +170,17 @@ class Given(MetaSet):
         batch_size: Number of samples in a trusted batch; by default as many as a training batch has.
     """
 
-    vouched = True
+    vouched: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        *,
-        index: tuple[int, ...],
-        mixup: bool = False,
-        batch_size: BatchSize = None,
-    ):
-        super().__init__(mixup=mixup, batch_size=batch_size)
-        self.index = torch.tensor(index, dtype=torch.int64)
+    index: tuple[int, ...]
 
     def choose(self, labels: Tensor, losses: Tensor | None, generator: torch.Generator) -> Tensor:
         if len(self.index) == 0:
             raise DataError("the meta set is empty; give the index of at least one checked sample of each class")
-        low, high = int(self.index.min()), int(self.index.max())
+        low, high = min(self.index), max(self.index)
         if low < 0 or high >= len(labels):
             raise DataError(f"meta set: indices from {low} to {high}, but the training set has {len(labels)} samples")
-        return self.index
+        return torch.tensor(self.index)
 
 
 class Labeled(MetaSet):

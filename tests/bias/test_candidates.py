@@ -46,7 +46,7 @@ def test_pairs_add_the_next_class_only(q, ten_classes, within_binomial):
 
 @pytest.mark.parametrize("q", [0.0, 0.2, 0.9])
 def test_independent_draws_by_parts_what_a_whole_mask_would_be(q, monkeypatch):
-    monkeypatch.setattr("reweigh.core.sparse.AT_ONCE", 36)  # five samples
+    monkeypatch.setattr("reweigh.core.candidates.MASK_VALUES_AT_ONCE", 36)  # five samples
     labels = torch.arange(23) * 5 % 7
     generator = np.random.default_rng(3)
     mask = generator.random((23, 7)) < q

@@ -37,29 +37,6 @@ def test_an_unknown_table(run):
     assert "no table 'eleven'; there are: 1, 2" in result.output
 
 
-def test_what_a_run_costs_here(run, monkeypatch):
-    monkeypatch.setattr("reweigh.cli.tables.hours", lambda plan, samples, classes: samples / 1000)
-    assert "cifar10-long-tail (200 epochs, resnet32): 12 hours for each run" in run("tables", "1", "--cost").stdout
-    open_set = run("tables", "open-set", "--cost").stdout  # network and epochs differ from those of the recipes
-    assert "cifar10-asymmetric (120 epochs, wrn-28-2): 50 hours" in open_set
-    assert "cifar10-sl (120 epochs, wrn-28-2): 50 hours" in open_set
-    listed = run("tables", "--cost").stdout
-    assert "hours for a run" in listed
-    assert "2,440" in listed  # images of WebVision
-
-
-def test_hours_are_those_of_the_steps(monkeypatch):
-    from itertools import count
-
-    from reweigh.cli import tables as cost
-    from reweigh.recipes.read import check, read
-
-    ticks = count()
-    monkeypatch.setattr(cost.time, "perf_counter", lambda: next(ticks))  # each step takes one second
-    expected = 60_000 * 24 / cost.TIMED_IMAGES / 3600
-    assert cost.hours(check(read("fashion-mnist-partial")), 60_000, 10) == expected
-
-
 def test_cells_of_one_run_are_listed_once(run, tmp_path):
     lines = run("tables", "9", "--commands", "--runs", tmp_path).stdout.splitlines()
     assert len(lines) == len(set(lines)) == 4

@@ -135,20 +135,3 @@ def test_what_is_an_image():
     assert Dataset(torch.zeros(2, 3, 4, 4, dtype=torch.uint8), labels, ("a", "b")).is_images
     assert not Dataset(torch.zeros(2, 3), labels, ("a", "b")).is_images
     assert not Dataset(torch.zeros(2, 3, 4), labels, ("a", "b")).is_images
-
-
-def test_an_augmented_batch_has_samples_or_their_mirror_images():
-    rows, labels = torch.arange(40.0).view(20, 2), torch.zeros(20, dtype=torch.int64)
-    data = Dataset(rows, labels, ("a",), normalize=lambda batch: 2 * batch, mirrored=-rows, distorted=(rows + 100,))
-    index = torch.arange(1, 20)
-    assert torch.equal(data.batch(index).inputs, 2 * rows[index])
-    found = data.batch(index, lambda batch, generator: batch + 1, torch.Generator().manual_seed(0)).inputs
-    signs = torch.where(found[:, 0] > 2, 1, -1)
-    assert 4 < int((signs > 0).sum()) < 15
-    assert torch.equal(found, 2 * (rows[index] * signs[:, None] + 1))
-    for some in (data.subset(torch.tensor([7, 3])), data.subset(torch.arange(20) > 17)):
-        assert torch.equal(some.mirrored, -some.inputs)
-        assert torch.equal(some.distorted[0], some.inputs + 100)
-    lazy = Dataset(Lazy(rows), labels, ("a",), mirrored=Lazy(-rows)).subset(torch.tensor([7, 3]))
-    assert isinstance(lazy.mirrored, Rows)
-    assert lazy.mirrored[torch.tensor([1])].tolist() == [[-6, -7]]

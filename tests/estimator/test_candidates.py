@@ -55,7 +55,7 @@ def test_rows_that_say_nothing_are_counted(caplog):
 
 @pytest.mark.parametrize("sparse", [csr_array, coo_matrix])
 def test_a_sparse_mask_is_the_same_and_never_dense_as_a_whole(sparse, monkeypatch):
-    monkeypatch.setattr("reweigh.core.sparse.AT_ONCE", 12)  # three rows
+    monkeypatch.setattr("reweigh.core.candidates.MASK_VALUES_AT_ONCE", 12)  # three rows
     mask = np.random.default_rng(0).random((20, 4)) < 0.5
     mask[range(20), np.arange(20) % 4] = True
     found, dense = read_candidates(sparse(mask.astype(int)), 20), read_candidates(mask, 20)

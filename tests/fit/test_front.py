@@ -1,4 +1,4 @@
-"""Raw samples through a frozen network, with their views, and more of them than memory may hold."""
+"""Raw samples through a frozen network, and more of them than memory may hold."""
 
 import numpy as np
 import pytest
@@ -8,15 +8,13 @@ from torch import nn
 from reweigh import RobustClassifier
 from reweigh.data import Dataset
 from reweigh.data.on_demand import OnDemand
-from reweigh.errors import DataError, RecipeError
+from reweigh.errors import DataError
 from reweigh.features.extract import StoredRows
 from reweigh.features.neighbors import Neighborhood
 from reweigh.features.network import Network
-from reweigh.fit import front as module
-from reweigh.fit.front import Front, beside_neighbors, open_front
+from reweigh.fit.front import Front, beside_neighbors
 from reweigh.fit.scored import Scored
 from reweigh.issues import Samples
-from reweigh.plan import Part
 
 IMAGES = torch.randint(0, 256, (12, 3, 6, 6), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(12) % 2
@@ -44,9 +42,9 @@ def raw(broken=()):
 
 @pytest.mark.parametrize("memory_gb", [0.0, 2.0])
 @pytest.mark.parametrize("broken", [(), (0, 7)])
-def test_views_belong_to_the_samples_that_can_be_read(memory_gb, broken):
-    front, samples = Front(network(), memory_gb=memory_gb, views=2), raw(broken)
-    found = front.with_views(front.through(samples), samples)
+def test_features_belong_to_the_samples_that_can_be_read(memory_gb, broken):
+    front, samples = Front(network(), memory_gb=memory_gb), raw(broken)
+    found = front.through(samples)
     assert isinstance(found.inputs, torch.Tensor) == bool(memory_gb)
     fine = [place for place in range(12) if place not in broken]
     assert found.source_rows.tolist() == fine
@@ -54,10 +52,6 @@ def test_views_belong_to_the_samples_that_can_be_read(memory_gb, broken):
     with torch.no_grad():
         for row, place in enumerate(fine):
             torch.testing.assert_close(found.inputs[every[[row]]][0], front.network(IMAGES[[place]])[0])
-            torch.testing.assert_close(found.mirrored[every[[row]]][0], front.network(IMAGES[[place]].flip(3))[0])
-    assert found.distorted == ()
-    plain = Front(network(), memory_gb=memory_gb)
-    assert plain.with_views(plain.through(samples), samples).mirrored is None
 
 
 def test_rows_on_disk_train_the_same_model(monkeypatch):
@@ -76,21 +70,13 @@ def test_rows_on_disk_train_the_same_model(monkeypatch):
     monkeypatch.setattr(Front, "through", spied)
     found = []
     for memory_gb in (2.0, 0.0):
-        features = {"name": "efficientnet-lite0", "size": 32, "memory_gb": memory_gb, "views": 2}
+        features = {"name": "efficientnet-lite0", "size": 32, "memory_gb": memory_gb}
         model = RobustClassifier(features=features, epochs=4, random_state=0).fit(images, labels)
         found.append((model.predict_proba(images[:20]), model.label_issues_))
     assert kinds == [False, False, True, True]
     assert np.array_equal(found[0][0], found[1][0])
     assert "is_outlier" in found[0][1]
     assert found[0][1].equals(found[1][1])
-
-
-def test_views_of_text_are_refused(monkeypatch):
-    text = module.TextNetwork("hf:x", nn.Identity(), 4)
-    monkeypatch.setattr(module.features, "build", lambda *arguments, **options: text)
-    added = {"cache": True, "memory_gb": 2.0, "views": 2}
-    with pytest.raises(RecipeError, match=r"features\.views: for images, but the samples are text"):
-        open_front(Part("features", "hf:x", {}, added, {}), ())
 
 
 def test_near_duplicates_of_training_samples_are_marked_among_test_samples(caplog):

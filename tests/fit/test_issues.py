@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 from reweigh.fit.issues import likeliest_candidates, settled
 from reweigh.issues import Verdict, verdict_unseen
 from reweigh.issues.stock import TEMPERATURES

@@ -5,8 +5,7 @@
 Prints JSON: ``methods``, the largest difference of each method's weights and verdicts; ``resumed``, that of a training
 that was stopped in the middle three times and continued by another number of processes; ``places``, where it was
 stopped; ``fetched``, how many samples one process of several and a single process read on demand; ``features``,
-whether features are the same, and of how many images one process of several and a single process computed them;
-``recomputed``, the largest difference of gradients under activation checkpointing.
+whether features are the same, and of how many images one process of several and a single process computed them.
 """
 
 import json
@@ -23,7 +22,6 @@ from typing import Any
 import torch
 from launch import several
 from torch import Tensor, distributed, nn
-from torch.utils.checkpoint import checkpoint
 
 from reweigh.bias import CANDIDATES
 from reweigh.compare.grid import plan
@@ -153,30 +151,6 @@ def stopped(folder: Path, after: int) -> None:
         torch.save(state, folder / "resumed.pt")
 
 
-class Checkpointed(nn.Module):
-    """A network that computes its first layers anew in the backward."""
-
-    def __init__(self, reentrant: bool) -> None:
-        super().__init__()
-        self.first = nn.Sequential(nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Tanh(), nn.Dropout(0.3)).double()
-        self.last, self._reentrant = nn.Linear(6, 3).double(), reentrant
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        return self.last(checkpoint(self.first, inputs, use_reentrant=self._reentrant))
-
-
-def recomputed() -> dict[str, Tensor]:
-    """The gradients of networks that keep no activations."""
-    found = {}
-    for reentrant in (False, True):
-        torch.manual_seed(0)
-        model = processes.together(Checkpointed(reentrant))
-        inputs = torch.randn(9, 4, dtype=torch.float64, requires_grad=True)
-        model(inputs).square().sum().backward()
-        found |= {f"{name} {reentrant}": param.grad for name, param in model.named_parameters()}
-    return found
-
-
 def features_of(images: torch.Tensor) -> tuple[torch.Tensor, int]:
     """Features by a frozen network, and how many images this process computed them of."""
     seen = 0
@@ -201,9 +175,9 @@ def main(folder: str, number: str, *names: str) -> None:
 
     def work() -> None:
         found = {name: trained(name) for name in chosen}
-        features, gradients = features_of(IMAGES), recomputed()
+        features = features_of(IMAGES)
         if processes.is_first():
-            together = {"found": found, "fetched": Stored.fetched, "features": features, "recomputed": gradients}
+            together = {"found": found, "fetched": Stored.fetched, "features": features}
             torch.save(together, here / "several.pt")
 
     several(work, int(number))
@@ -217,7 +191,6 @@ def main(folder: str, number: str, *names: str) -> None:
     outcome = {"methods": differences, "fetched": [theirs["fetched"], Stored.fetched]}
     (together, mine), (alone, all_) = theirs["features"], features_of(IMAGES)
     outcome["features"] = [torch.equal(together, alone), mine, all_]
-    outcome["recomputed"] = apart(theirs["recomputed"], recomputed())
     outcome["resumed"] = apart(torch.load(here / "resumed.pt"), trained("cmw-net-sl"))
     print(json.dumps({**outcome, "places": (here / "places.txt").read_text().splitlines()}))
 

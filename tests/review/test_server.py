@@ -383,6 +383,19 @@ def test_the_first_wall_does_not_wait_until_samples_are_compared(ask, served, mo
     assert largest == similar.chained(np.array(sorted(largest, key=lambda index: quality[index]))).tolist()
 
 
+def test_samples_that_may_belong_to_no_class_are_a_wall_of_their_own(run):
+    subject = of_run(run)
+    assert Session(subject, "ann").start()["outliers"] == 0
+    outlier = np.zeros(len(subject.samples.row), bool)
+    outlier[[3, 7]] = True
+    session = Session(replace(subject, samples=replace(subject.samples, outlier=outlier)), "ann")
+    assert session.start()["outliers"] == 2
+    (group,) = session.wall({"show": "outliers", "order": "similar"})
+    assert sorted(group["index"]) == [3, 7]
+    session.decide([3], exclude="no-class")
+    assert session.queue({"show": "outliers"}) == [7]
+
+
 def test_near_duplicates_come_in_groups_those_with_different_labels_first(run):
     subject = of_run(run)
     same, other = (np.flatnonzero(subject.samples.given == label)[:2] for label in (3, 5))

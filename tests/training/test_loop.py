@@ -4,7 +4,6 @@ import math
 import os
 import random
 import signal
-import sys
 import threading
 from dataclasses import replace
 
@@ -14,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from reweigh.core import descent
 from reweigh.core.objective import Batch
 from reweigh.data.dataset import Reading
 from reweigh.errors import DataError, DivergedError, RecipeError
@@ -416,30 +414,6 @@ def test_what_an_observer_is_told(tiny, run):
     assert first.told == [("start", 1, 5, 0), (1, 1, *names), (1, 2, *names), "stop"]
     steps = [(1, step, *names) for step in (3, 4, 5)]
     assert second.told == [("start", 1, 5, 2), *steps, result.last, "stop"]
-
-
-def test_the_scale_of_the_loss_in_fp16_is_resumed(tiny, run):
-    scales = []
-
-    class Overflowing(tiny.Tiny):
-        def step(self, batch):
-            scales.append(descent._scaler.get_scale())
-            descent.descend(next(self.model.parameters()).sum() * math.inf, self.optimizer)
-            if len(scales) == 3:
-                press()
-            return super().step(batch)
-
-    with pytest.raises(Interrupted):
-        tiny.begin(run, Overflowing, precision="fp16")
-    tiny.begin(Run.open(run.path), Overflowing, precision="fp16")
-    assert scales[:6] == [2.0**power for power in (16, 15, 14, 13, 12, 11)]
-
-
-@pytest.mark.parametrize("supported", [False, True])
-def test_emulated_half_precision_is_said(tiny, monkeypatch, caplog, supported):
-    monkeypatch.setattr(sys.modules["reweigh.training.loop"], "_computes_halves", lambda: supported)
-    tiny.begin(None, precision="bf16")
-    assert ("train.precision = 'bf16': this processor emulates it" in caplog.text) != supported
 
 
 def test_the_rate_is_what_the_optimizer_had(tiny):

@@ -8,7 +8,7 @@ from reweigh.bias.candidates import independent, pairs
 from reweigh.bias.feature_dependent import feature_dependent, feature_dependent_rival
 from reweigh.bias.long_tail import long_tail
 from reweigh.bias.symmetric import open_set, symmetric, symmetric_others
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 
 BIASES: dict[str, Callable[..., Biased]] = {
     "asymmetric": asymmetric,

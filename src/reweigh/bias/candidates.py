@@ -8,7 +8,7 @@ from annotated_types import Ge, Le
 from torch import Tensor
 
 from reweigh.bias.biased import check_labels, check_share
-from reweigh.core.sparse import CandidateSets, at_once
+from reweigh.core.candidates import CandidateSets, at_once
 from reweigh.errors import DataError
 
 

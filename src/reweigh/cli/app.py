@@ -16,11 +16,12 @@ from reweigh.cli import torchrun
 from reweigh.cli.arguments import OPTIONS
 from reweigh.cli.compare import compare
 from reweigh.cli.corrupt import corrupt
+from reweigh.cli.data import data
 from reweigh.cli.export import export
 from reweigh.cli.fix import fix
 from reweigh.cli.inspect import inspect
 from reweigh.cli.issues import issues
-from reweigh.cli.list import data, list_members
+from reweigh.cli.list import list_members
 from reweigh.cli.predict import predict
 from reweigh.cli.printing import echo, visible
 from reweigh.cli.report import report
@@ -47,7 +48,7 @@ class Verbs(TyperGroup):
         except (ReweighError, OSError) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
-            complain(torchrun.cause(error) or f"{type(error).__name__}: {message(error)}")
+            complain(f"{type(error).__name__}: {message(error)}")
             raise typer.Exit(2) from None
         except KeyboardInterrupt as interruption:
             complain(str(interruption) or "interrupted")  # training says how to resume
@@ -80,7 +81,7 @@ def without_value(verb: Any, args: list[str]) -> tuple[str, str] | None:
 
 
 def complain(words: str) -> None:
-    """Write an error to standard error; of several processes with the same message, only one does."""
+    """Write an error to standard error; of several processes, the first does."""
     if not torchrun.several() or torchrun.says(words):
         echo(words, err=True)
 

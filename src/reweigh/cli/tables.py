@@ -1,7 +1,6 @@
 """``reweigh tables``: the paper's tables, the command for each cell, and the results of runs made here."""
 
 import shlex
-import time
 from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
@@ -13,18 +12,10 @@ from reweigh.cli.printing import echo, show_table
 from reweigh.names import listed
 
 if TYPE_CHECKING:
-    from reweigh.plan import Plan
     from reweigh.recipes.published import Cell, PaperTable
 
 TERMINAL_WIDTH, NUMBERS_WIDTH = 96, 11  # characters: of a terminal, and of two numbers
-COST = (
-    "Estimated from a few steps of plain training on random images. Methods that learn weights take about 1.2 times as "
-    "long with a meta step in every tenth step, 3 times with one in each."
-)
-COSTLY = ("model", "train.", "data.name")  # changes of a recipe on which the time of a run depends
-TIMED_IMAGES, TIMED_STEPS = 16, 2  # images in a timed step, and steps
-SHAPES = {"mnist": (1, 28, 28), "fashion-mnist": (1, 28, 28), "kmnist": (1, 28, 28)}
-SMALL_SHAPE = (3, 32, 32)
+KINDS = ("model", "train.", "data.name")  # changes of a recipe that make it another kind of run
 
 
 def tables(
@@ -34,9 +25,6 @@ def tables(
     runs: Annotated[Path, typer.Option(help="Folder of finished runs.")] = Path("runs/tables"),
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds; their mean and spread are shown.")] = 1,
     commands: Annotated[bool, typer.Option("--commands", help="Print the command that makes each cell.")] = False,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="Time a few steps to estimate how long a run takes here.")
-    ] = False,
 ) -> None:
     """Show the paper's tables next to your own runs.
 
@@ -46,29 +34,17 @@ def tables(
     from reweigh.recipes.published import names, table
 
     if name is None:
-        shown = list(map(table, names()))
-        head = ["table", "what it compares", "runs", "recipes", *(["hours for a run"] if cost else [])]
         rows = [
-            [
-                *(each.name, each.title, str(len({cell.run for cell in _cells(each)})), ", ".join(_kinds(each))),
-                *([", ".join(_hours(each).values())] if cost else []),
-            ]
-            for each in shown
+            [each.name, each.title, str(len({cell.run for cell in _cells(each)})), ", ".join(_kinds(each))]
+            for each in map(table, names())
         ]
-        show_table("The paper's tables", head, rows)
+        show_table("The paper's tables", ["table", "what it compares", "runs", "recipes"], rows)
         echo("reweigh tables TABLE shows one of them, reweigh tables TABLE --commands how to make it.")
-        if cost:
-            echo(COST)
         return
     shown = table(name)
     if commands:
         for command in _commands(shown, runs, seeds):
             echo(command)
-        return
-    if cost:
-        for kind, each in _hours(shown).items():
-            echo(f"{kind}: {each} hours for each run.")
-        echo(COST)
         return
     title = f"Table {name}: {shown.title}; {shown.measure} in percent, paper / here"
     differ: set[str] = set()
@@ -103,23 +79,18 @@ def _cells(shown: "PaperTable") -> list["Cell"]:
     return [cell for row in shown.rows.values() for cell in row if cell.method]
 
 
-def _kinds(shown: "PaperTable") -> dict[str, "Plan"]:
-    """The kinds of runs that make a table, in words, and a plan of each; one kind costs about the same."""
+def _kinds(shown: "PaperTable") -> list[str]:
+    """The kinds of runs that make a table, in words."""
     from reweigh.recipes.read import check, read
 
     found = {}
     for recipe, *changes in dict.fromkeys(
-        (cell.recipe, *(change for change in cell.changes if change.startswith(COSTLY))) for cell in _cells(shown)
+        (cell.recipe, *(change for change in cell.changes if change.startswith(KINDS))) for cell in _cells(shown)
     ):
         plan = check(read(recipe, changes))
         assert plan.model is not None
-        found.setdefault(f"{recipe} ({plan.train['epochs']} epochs, {plan.model.name})", plan)
-    return found
-
-
-def _hours(shown: "PaperTable") -> dict[str, str]:
-    found = {kind: hours(plan, shown.samples, shown.classes) for kind, plan in _kinds(shown).items()}
-    return {kind: f"{each:,.0f}" if each >= 10 else f"{each:.1g}" for kind, each in found.items()}
+        found[f"{recipe} ({plan.train['epochs']} epochs, {plan.model.name})"] = True
+    return list(found)
 
 
 def _commands(shown: "PaperTable", runs: Path, seeds: int) -> list[str]:
@@ -169,23 +140,3 @@ def _beside(shown: "PaperTable", cells: Sequence["Cell"], paper: float, runs: Pa
     text += f" ({done} of {seeds})" if done < seeds else ""
     differ = {key for each in found for key in each.differ}
     return text + (" †" if differ else ""), differ
-
-
-def hours(plan: "Plan", samples: int, classes: int) -> float:
-    """Hours that plain training by a plan takes here, without reading its data."""
-    import torch
-    import torch.nn.functional as F
-
-    from reweigh.fit.trainer import builder
-
-    size = plan.source.options.get("size")
-    shape = (3, size, size) if size else SHAPES.get(plan.source.name, SMALL_SHAPE)
-    assert plan.model is not None
-    model = builder(plan.model)(shape, classes)
-    images, labels = torch.randn(TIMED_IMAGES, *shape), torch.arange(TIMED_IMAGES) % classes
-    taken = []
-    for _ in range(1 + TIMED_STEPS):  # the first is slower than the others
-        begun = time.perf_counter()
-        F.cross_entropy(model(images), labels).backward()
-        taken.append(time.perf_counter() - begun)
-    return min(taken) / TIMED_IMAGES * samples * plan.train["epochs"] / 3600

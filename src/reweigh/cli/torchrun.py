@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from reweigh.cli.printing import echo
-from reweigh.errors import LostProcessError, ReweighError, StorageError
+from reweigh.errors import ReweighError, StorageError
 from reweigh.files import write_whole
 
 VERBS = ("train", "compare")  # what several processes do together
@@ -27,8 +27,7 @@ def run(app: Callable[[], None], logger: logging.Logger) -> None:
     if verb not in VERBS:
         verbs = " and ".join(f"reweigh {name}" for name in VERBS)
         words = f"RecipeError: torchrun can start {verbs}; start reweigh {verb} without torchrun"
-        report(words)
-        if is_first():
+        if says(words):
             echo(words, err=True)
         sys.exit(2)
     try:
@@ -43,9 +42,8 @@ def run(app: Callable[[], None], logger: logging.Logger) -> None:
     except KeyboardInterrupt:  # before or after the command itself
         sys.exit(130)
     except ReweighError as error:
-        words = f"{type(error).__name__}: {error}"
-        report(words)
-        echo(words, err=True)
+        if says(words := f"{type(error).__name__}: {error}"):
+            echo(words, err=True)
         sys.exit(2)
 
 
@@ -63,17 +61,6 @@ def report(words: str) -> None:
 
 
 def says(words: str) -> bool:
-    """Report an error; whether this process is the one that prints it, of all that have the same."""
-    from reweigh.training import processes
-
+    """Report an error, with which torchrun ends if this process was the first to fail; whether to print it, too."""
     report(words)
-    return processes.says(words)
-
-
-def cause(error: Exception) -> str | None:
-    """If the error is that another process has ended, why it has, if it said so."""
-    if not isinstance(error, LostProcessError):
-        return None
-    from reweigh.training import processes
-
-    return processes.said_first()
+    return is_first()

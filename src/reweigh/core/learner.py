@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core import descent
 from reweigh.core.check import (
     check_engine,
     check_gradient,
@@ -21,14 +20,15 @@ from reweigh.core.check import (
     tolerance,
     unregistered,
 )
-from reweigh.core.descent import Step, Weigher
 from reweigh.core.fast import Tricks
 from reweigh.core.jvp import Auto, Engine, difference
 from reweigh.core.objective import Forward, MetaObjective, Normalizer, Objective, Terms, map_tensors, mean
 from reweigh.core.processes import Averaged, Reduce, alone
 from reweigh.core.rerun import Params, Randomness, Rerun, is_compiled, scoped, sources_of_randomness, unwrapped
 from reweigh.core.shards import ask_apart, is_sharded
+from reweigh.core.step import Step
 from reweigh.core.update import LookAhead, Update, dense, norm
+from reweigh.core.weigher import Weigher
 from reweigh.errors import RecipeError
 from reweigh.names import lookup
 from reweigh.threads import one_at_a_time
@@ -155,6 +155,9 @@ class MetaLearner:
                 does not train.
         """
         self._follow()
+        kind = self._device.type
+        if torch.is_autocast_enabled(kind) and torch.get_autocast_dtype(kind) == torch.float16:
+            raise RecipeError("small gradients are zero in float16, so no weights can be learned; use bfloat16")
         real, trains = lookahead == "real", lookahead != "only"
         compiled = is_compiled(self._plain)
         starts = Randomness.now if trains else Randomness.drawn
@@ -202,7 +205,7 @@ class MetaLearner:
         at = there.params if real else {**there.params, **ahead.params()}
         meta_loss, slopes = self._meta_gradient(meta, there, at)
         direction, factor = ahead.pull_back(slopes)
-        change = descent.steady(self.engine)(coefficients, params, direction) * factor
+        change = self.engine(coefficients, params, direction) * factor
         self._tricks.forget()
         outer = self.weigher.learn(weights, change.to(weights.dtype), self.reduce)
 
@@ -250,21 +253,22 @@ class MetaLearner:
 
     def _gradient(self, loss: Tensor, leaves: Params) -> Params:
         """The gradient of the objective; a parameter that it does not touch is left out."""
-        grads = descent.gradient(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
+        grads = torch.autograd.grad(loss, list(leaves.values()), retain_graph=True, allow_unused=True)
         found = {name: dense(grad) for name, grad in zip(leaves, grads, strict=True) if grad is not None}
         self.reduce(list(found.values()))
         return found
 
     def _backward(self, loss: Tensor) -> Params:
         """The same gradient where the optimizer looks for it; a wrapped model averages it by itself."""
-        descent.backward(loss, self.optimizer)
+        self.optimizer.zero_grad()
+        loss.backward()
         return {name: param.grad for name, param in self._scope.items() if param.grad is not None}
 
     def _descend(self, clean: Callable[[], Params] | None = None) -> None:
         """The step of the optimizer; ``clean`` computes the gradient of the loss where the step is to be checked."""
         watched = stepping(self._plain, self._scope, self._update, clean) if clean and self._alone else nullcontext()
         with watched:
-            descent.step(self.optimizer)
+            self.optimizer.step()
         torch.clear_autocast_cache()  # it would hand the parameters of before the step to the forwards after it
 
     @property
@@ -307,7 +311,7 @@ class MetaLearner:
         outside = unregistered(self._plain, self.optimizer)
         with torch.enable_grad():
             _, loss = self._weighted(again(objective, {}), weights)
-        found = descent.gradient(loss, [*self._scope.values(), *outside], allow_unused=True)
+        found = torch.autograd.grad(loss, [*self._scope.values(), *outside], allow_unused=True)
         pairs = zip(self._scope, found, strict=False)
         touched = [tensor for tensor, grad in zip(outside, found[len(self._scope) :], strict=True) if grad is not None]
         check_gradient({name: dense(grad) for name, grad in pairs if grad is not None}, expected, touched)
@@ -327,7 +331,7 @@ class MetaLearner:
         def differentiated(forward: Forward) -> tuple[Tensor, Params]:
             with self._tricks.layout():
                 loss = meta(forward)
-            found = descent.gradient(loss, list(leaves.values()), allow_unused=True)
+            found = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
             pairs = zip(leaves.items(), found, strict=True)
             return loss.detach(), {n: torch.zeros_like(leaf) if grad is None else grad for (n, leaf), grad in pairs}
 

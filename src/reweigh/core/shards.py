@@ -13,8 +13,8 @@ forward mode are exact.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache, partial
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 import torch
@@ -22,7 +22,6 @@ import torch.nn.functional as F
 from torch import Tensor, distributed, nn
 from torch.autograd.forward_ad import make_dual, unpack_dual
 from torch.overrides import TorchFunctionMode
-from torch.utils import checkpoint
 
 from reweigh.core.objective import map_tensors
 from reweigh.core.processes import add_up, collective
@@ -187,39 +186,6 @@ def _column(values: Tensor, like: Tensor) -> Tensor:
     return values.view(1, -1, *[1] * (like.dim() - 2))
 
 
-NAMES = ("CheckpointFunction", "_checkpoint_without_reentrant_generator")  # what torch's ``checkpoint`` calls
-
-
-@contextmanager
-def recomputed_within(again: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Inside, functions whose activations are not kept are computed in the context ``again()``, also in the backward.
-
-    torch computes them again in the backward, when whatever surrounded the forward has ended: dropout would drop other
-    units, BatchNorm would see the rows of one process, and gradients would not be summed.
-    """
-
-    def within(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        with again():
-            return function(*args, **kwargs)
-
-    class Reentrant:
-        @staticmethod
-        def apply(function: Callable[..., Any], *args: Any) -> Any:
-            return plain[0].apply(partial(within, function), *args)
-
-    def other(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return plain[1](partial(within, function), *args, **kwargs)
-
-    plain: list[Any] = [getattr(checkpoint, name) for name in NAMES]
-    try:
-        for name, changed in zip(NAMES, (Reentrant, other), strict=True):
-            setattr(checkpoint, name, changed)
-        yield
-    finally:
-        for name, before in zip(NAMES, plain, strict=True):
-            setattr(checkpoint, name, before)
-
-
 T = TypeVar("T")
 
 
@@ -292,16 +258,8 @@ def split(model: nn.Module, function: Callable[..., T], *args: Any, **kwargs: An
             )
         return rows(output, n)
 
-    @contextmanager
-    def divided() -> Iterator[None]:
-        if _inside:  # a part that is recomputed in the backward is not
-            yield
-        else:
-            with _within(), _spread_parameters(model), Batchwise(n, sizes), recomputed_within(divided):
-                yield
-
     mine = [own_rows(arg) if isinstance(arg, Tensor) else arg for arg in args]
-    with divided():
+    with _within(), _spread_parameters(model), Batchwise(n, sizes):
         outputs = function(*mine, **kwargs)
     return map_tensors(joined, outputs)
 

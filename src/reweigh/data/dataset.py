@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from reweigh.core.candidates import CandidateSets
 from reweigh.core.objective import Batch
-from reweigh.core.sparse import CandidateSets
-from reweigh.data.inputs import Inputs, ahead, as_float, drawn, is_image, rows_of
+from reweigh.data.inputs import Inputs, ahead, as_float, is_image, rows_of
 from reweigh.errors import DataError
 from reweigh.files.whole import checksum
 from reweigh.issues.votes import Votes
@@ -68,8 +68,6 @@ class Dataset:
         votes: Labels by several labelers; ``labels`` are then their consensus. None if there is one label per sample.
         origin: Index of each sample in what was read, shape (N,); a subset keeps it. None means 0, 1, ..., N - 1.
         reading: What the reader left out or filled in.
-        mirrored: The same samples mirrored, if they are features of images; an augmented batch has either, drawn.
-        distorted: Likewise, strongly distorted; for methods that compare such views with the samples.
     """
 
     inputs: Inputs
@@ -86,8 +84,6 @@ class Dataset:
     votes: Votes | None = None
     origin: Tensor | None = None
     reading: Reading = Reading()
-    mirrored: Inputs | None = None
-    distorted: tuple[Inputs, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("labels", "true_labels"):
@@ -161,17 +157,13 @@ class Dataset:
 
         Args:
             index: Indices into this dataset, shape (n,).
-            augment: Float batch and generator -> float batch; before it, samples that have mirror images are mirrored
-                half of the time.
+            augment: Float batch and generator -> float batch.
             generator: Random generator for ``augment``; torch's global one by default.
             raw: Their raw inputs, if they were read ahead.
         """
         inputs = as_float(self.inputs[index] if raw is None else raw)
         if augment is not None:
-            source = torch.default_generator if generator is None else generator
-            if self.mirrored is not None:
-                inputs = drawn([inputs, self.mirrored[index]], source)
-            inputs = augment(inputs, source)
+            inputs = augment(inputs, torch.default_generator if generator is None else generator)
         weights = None if self.sample_weight is None else to_device(self.sample_weight[index], device)
         labels = (self.labels if self.soft_labels is None else self.soft_labels)[index]
         if self.candidates is not None:
@@ -198,8 +190,6 @@ class Dataset:
         return replace(
             self,
             inputs=rows_of(self.inputs, index),
-            mirrored=None if self.mirrored is None else rows_of(self.mirrored, index),
-            distorted=tuple(rows_of(view, index) for view in self.distorted),
             labels=self.labels[index],
             candidates=None if self.candidates is None else self.candidates.subset(index),
             origin=index if self.origin is None else self.origin[index],

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from reweigh.core.sparse import SparseBatch
 
@@ -99,13 +99,6 @@ def rows_of(inputs: Inputs, index: Tensor) -> Inputs:
     if isinstance(inputs, Rows):
         return Rows(inputs.inputs, inputs.index[index])
     return inputs[index] if isinstance(inputs, Tensor) else Rows(inputs, index)
-
-
-def drawn(views: Sequence[Tensor], generator: Generator) -> Tensor:
-    """One view of each sample, all equally likely, shape (n, ...)."""
-    samples = len(views[0])
-    which = torch.randint(len(views), (samples,), generator=generator, device=generator.device)
-    return torch.stack(list(views))[which.to(views[0].device), torch.arange(samples)]
 
 
 MIN_FLOAT = torch.finfo(torch.float32).tiny

@@ -11,6 +11,7 @@ from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)
 SAVED = "dataset_dict.json"  # in a folder that datasets.DatasetDict.save_to_disk has written
+ARROW_SUFFIXES = (".arrow", ".parquet")
 IGNORED = (".", "__MACOSX")
 SPLIT_FOLDERS = {"train": ("train", "training"), "test": ("test", "testing", "val", "valid", "validation")}
 
@@ -20,8 +21,8 @@ def sub_folders(root: Path) -> list[str]:
     return sorted(entry.name for entry in root.iterdir() if entry.is_dir() and not entry.name.startswith(IGNORED))
 
 
-def archives_at(path: Path, suffix: str | tuple[str, ...]) -> list[Path]:
-    """The files with this suffix at a path, by name: the file itself, those in a folder, or what a pattern matches.
+def arrow_files(path: Path) -> list[Path]:
+    """The Parquet and Arrow files at a path, by name: the file itself, those in a folder, or what a pattern matches.
 
     A folder may have sub-folders ``data``, ``train``, ``test`` and the like; one with other sub-folders, such as those
     of classes, is something else, unless the package ``datasets`` saved it, which keeps any number of parts.
@@ -39,7 +40,7 @@ def archives_at(path: Path, suffix: str | tuple[str, ...]) -> list[Path]:
         found = [path]
     else:
         found = map(Path, glob.glob(str(path)))
-    return sorted(file for file in found if file.is_file() and file.name.endswith(suffix))
+    return sorted(file for file in found if file.is_file() and file.name.endswith(ARROW_SUFFIXES))
 
 
 def parts_of(files: Sequence[Path]) -> dict[str, list[Path]]:
@@ -54,9 +55,9 @@ def parts_of(files: Sequence[Path]) -> dict[str, list[Path]]:
     return {"train": list(files)}
 
 
-def of_split(path: Path, suffix: str | tuple[str, ...], split: str) -> list[Path]:
-    """The files of a split at a path."""
-    parts = parts_of(archives_at(path, suffix))
+def of_split(path: Path, split: str) -> list[Path]:
+    """The Parquet and Arrow files of a split at a path."""
+    parts = parts_of(arrow_files(path))
     if split not in parts:
         raise DataError(f"{path}: no {split} part; files for testing have names that begin with test or val")
     return parts[split]

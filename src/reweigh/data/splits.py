@@ -119,20 +119,20 @@ def held_out_in_turn(
     return fold, to_the_end
 
 
-def part(dataset: Dataset, size: int | None, seed: int, what: str = "size") -> Dataset:
+def part(dataset: Dataset, size: int | None, what: str = "size") -> Dataset:
     """A stratified part, or the dataset itself if no size is given."""
     if size is None or size == len(dataset):
         return dataset
-    return dataset.subset(stratified(dataset.labels, size, seed, what))
+    return dataset.subset(stratified(dataset.labels, size, 0, what))
 
 
-def beyond(dataset: Dataset, size: int | None, more: int, seed: int) -> Dataset:
+def beyond(dataset: Dataset, size: int | None, more: int) -> Dataset:
     """A stratified part of ``more`` samples that shares none with the part of ``size``."""
     left = len(dataset) - (len(dataset) if size is None else size)
     if not 0 < more <= left:
         raise DataError(f"held_out: {more}; train_size leaves {left} of {len(dataset)} samples; lower one of the two")
     assert size is not None
-    larger, smaller = (stratified(dataset.labels, count, seed) for count in (size + more, size))
+    larger, smaller = (stratified(dataset.labels, count, 0) for count in (size + more, size))
     return dataset.subset(larger[~torch.isin(larger, smaller)])
 
 

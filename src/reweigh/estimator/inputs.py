@@ -201,7 +201,7 @@ def read_images(files: Sequence[Path], what: str, shape: tuple[int, ...] | None,
         DataError: Some files are gone or not images, all of which the message names.
     """
     check_pillow()
-    found = headers_of(files, Path())
+    found = headers_of(files)
     images = [Image(file, its) for file, its in zip(files, found, strict=True) if isinstance(its, Header)]
     skipped: Skipped = {file: its for file, its in zip(files, found, strict=True) if not isinstance(its, Header)}
     if not skipped:

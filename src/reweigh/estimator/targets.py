@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 from torch import Tensor
 
-from reweigh.core.sparse import CandidateSets, at_once
+from reweigh.core.candidates import CandidateSets, at_once
 from reweigh.data import one_of_each
 from reweigh.data.dataset import candidate_mistakes, raise_all
 from reweigh.data.labels.class_numbers import as_array, known

@@ -5,7 +5,6 @@ import inspect
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
-from threading import Lock
 from typing import Annotated, Literal
 
 import torch
@@ -17,7 +16,6 @@ from reweigh.data.inputs import as_float, is_image
 from reweigh.errors import DataError, ModelError
 from reweigh.files.row_cache import digest
 from reweigh.models.efficientnet_lite import MEAN, SIZE, STD, WIDTH, fused, imagenet
-from reweigh.transforms import Compose, Flip, strong
 
 Resize = Literal["crop", "pad"]
 PIXELS_AT_ONCE = (
@@ -37,7 +35,6 @@ class Network:
         mean: What is subtracted from pixels in [0, 1], one number per channel; empty for nothing.
         resize: "crop" resizes the short side and crops the middle, as such networks are trained; "pad" resizes the long
             side and adds gray.
-        view: Which view of an image ``rows`` are of; see ``views.seen``.
     """
 
     name: str
@@ -47,15 +44,14 @@ class Network:
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
     resize: Resize = "crop"
-    view: int = 0
 
     def rows(self, images: Tensor, device: torch.device | str) -> Tensor:
-        """The features of a view of raw images, on a CPU a few at a time; the module is on the device."""
+        """The features of raw images, on a CPU a few at a time; the module is on the device."""
         together = len(images)
         if torch.device(device).type == "cpu":
             pixels = torch.Size(images.shape[2:]).numel() if self.size is None else self.size**2
             together = max(1, PIXELS_AT_ONCE // max(1, pixels))
-        return torch.cat([self(seen(part, self.view).to(device)) for part in images.split(together)])
+        return torch.cat([self(part.to(device)) for part in images.split(together)])
 
     def __call__(self, images: Tensor) -> Tensor:
         """The features, shape (n, width), of raw images (n, 1 or 3, height, width): bytes, or floats in [0, 1]."""
@@ -86,7 +82,7 @@ class Network:
         """A name that changes with anything that the features depend on: architecture, weights, size, normalization."""
         about = repr((PREPARATION_VERSION, self.size, self.mean, self.std, self.resize))
         name = self.name if self.size is None else f"{self.name}-{self.size}"
-        return key_of(name, self.module, about) + (f"-view{self.view}" if self.view else "")
+        return key_of(name, self.module, about)
 
 
 def key_of(name: str, module: nn.Module, about: str) -> str:
@@ -150,28 +146,6 @@ def check_images(name: str, shape: tuple[int, ...]) -> None:
         raise DataError(
             f"features {name!r}: needs images with 1 or 3 channels, but {got}; leave features out, or set features=none"
         )
-
-
-FIRST_DISTORTED = 2  # number of the first view that is distorted
-MAGNITUDE = 10  # of 30, as FixMatch and its relatives have by default
-_one_at_a_time = Lock()  # distortions draw from torch's global generator
-
-
-def seen(images: Tensor, view: int) -> Tensor:
-    """One view of each image: 0 as it is, 1 its mirror image, from 2 on a distorted one, in [0, 1].
-
-    The image and the number of the view determine the distortion, and the rest of the batch does not.
-    """
-    if view < FIRST_DISTORTED:
-        return images.flip(3) if view else images
-    distort = Compose([Flip(), strong(images.shape[1:], MAGNITUDE)])
-    views = []
-    for image in images.split(1):
-        seed = digest(str(view).encode(), image.contiguous().numpy().data)[:7]
-        generator = torch.Generator().manual_seed(int.from_bytes(seed, "little"))
-        with _one_at_a_time:
-            views.append(distort(as_float(image), generator))
-    return torch.cat(views).clamp_(0, 1)
 
 
 MIN_SIDE = 96  # pixels

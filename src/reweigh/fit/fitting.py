@@ -117,7 +117,7 @@ def fit(
     raw = train_set = replace(train_set, groups=groups_of(train_set))
     front = front or open_front(plan.features, raw.shape, raw.reading.encoding, trust_code)
     if front is not None:
-        train_set = front.with_views(front.through(raw, None, device, observer), raw, device, observer)
+        train_set = front.through(raw, None, device, observer)
         behind = partial(front.through, normalize=train_set.normalize, device=device, observer=observer)
         test_set = test_set and behind(test_set)
         trusted = trusted and behind(trusted)

@@ -12,14 +12,13 @@ from reweigh import features
 from reweigh.data import Dataset, Inputs
 from reweigh.data.inputs import Rows, Standardize, rows_of, standardize_like
 from reweigh.data.on_demand import DEFAULT_MEMORY_GB
-from reweigh.data.splits import at_origin
 from reweigh.data.tables.encoding import Encoding
-from reweigh.errors import DataError, ModelError, RecipeError
+from reweigh.errors import DataError, ModelError
 from reweigh.features import build
 from reweigh.features.extract import StoredRows, encoded, extract, filled, joined, scale_of
 from reweigh.features.foreign import TextNetwork, own_network
 from reweigh.features.neighbors import MAX_SAMPLES, PHOTOS, TEXT, Neighborhood, near_duplicates, neighborhood
-from reweigh.features.network import FIRST_DISTORTED, Network, seen
+from reweigh.features.network import Network
 from reweigh.fit.scored import Scored
 from reweigh.issues import Samples
 from reweigh.names import listed, plural
@@ -36,13 +35,11 @@ class Front:
 
     Attributes:
         memory_gb: Gigabytes that features of images may take in memory; more stay on disk, if they are stored there.
-        views: Views of each image to train on.
     """
 
     network: Network | TextNetwork
     cache: bool = True
     memory_gb: float = DEFAULT_MEMORY_GB
-    views: int = 1
 
     def through(
         self,
@@ -57,7 +54,7 @@ class Front:
             normalize: Normalization of the features; by default to mean 0 and standard deviation 1 in these samples.
                 Columns of a table that are not text stay as they are.
         """
-        rows, unreadable = self._features(dataset, self.network, device, observer)
+        rows, unreadable = self._features(dataset, device, observer)
         if unreadable:
             dataset, rows = left_out(dataset, unreadable), rows_of(rows, kept(len(rows), unreadable))
         if isinstance(self.network, TextNetwork):
@@ -66,22 +63,6 @@ class Front:
             assert isinstance(normalize, Standardize)
             rows = filled(rows, normalize.mean)
         return replace(dataset, inputs=rows, normalize=normalize or standardize_like(rows))
-
-    def with_views(
-        self,
-        train_set: Dataset,
-        raw: Dataset,
-        device: torch.device | str = "cpu",
-        observer: Observer | None = None,
-    ) -> Dataset:
-        """Features of images with those of their further views."""
-        if self.views == 1:
-            return train_set
-        assert isinstance(self.network, Network)
-        raw = at_origin(raw, train_set.source_rows)
-        networks = [replace(self.network, view=view) for view in range(1, self.views)]
-        mirrored, *distorted = (self._features(raw, network, device, observer)[0] for network in networks)
-        return replace(train_set, mirrored=mirrored, distorted=tuple(distorted))
 
     def neighborhood(self, features: Inputs, of_test: Inputs | None = None) -> Neighborhood | None:
         """Near-duplicates and outliers by the features of samples; None if there are too few samples, or too many.
@@ -95,26 +76,20 @@ class Front:
         return neighborhood(features, TEXT if isinstance(self.network, TextNetwork) else PHOTOS)
 
     def _features(
-        self,
-        dataset: Dataset,
-        network: Network | TextNetwork,
-        device: torch.device | str,
-        observer: Observer | None,
+        self, dataset: Dataset, device: torch.device | str, observer: Observer | None
     ) -> tuple[Tensor | StoredRows, dict[int, str]]:
         """The features of all samples, and why some cannot be read; each process computes its share."""
-
-        view = network.view if isinstance(network, Network) else 0
-        what = "samples to features" + (f", view {view + 1} of {self.views}" if view else "")
+        network = self.network
 
         def count(done: int, total: int) -> None:
             if observer is not None:
-                observer.count(what, done, total)
+                observer.count("samples to features", done, total)
 
         def share(index: Tensor) -> tuple[Tensor | StoredRows, dict[int, str]]:
             inputs = dataset.inputs if len(index) == len(dataset) else Rows(dataset.inputs, index)
             if isinstance(network, TextNetwork):
                 return encoded(inputs, network, device, self.cache, count), {}
-            memory_gb = self.memory_gb / self.views * len(index) / max(1, len(dataset))
+            memory_gb = self.memory_gb * len(index) / max(1, len(dataset))
             found = extract(inputs, network, device, self.cache, count, memory_gb)
             return found.rows, {int(index[place]): why for place, why in found.unreadable.items()}
 
@@ -133,12 +108,7 @@ def open_front(
     network = features.build(part.name, shape, trust_code=trust_code, **part.options)
     if network is None:
         return None
-    views = part.added["views"]
-    if views > 1 and isinstance(network, TextNetwork):
-        raise RecipeError("features.views: for images, but the samples are text; remove the key")
-    if views > FIRST_DISTORTED:
-        seen(torch.zeros(1, *shape), FIRST_DISTORTED)  # what distorts images may be missing
-    return Front(network, part.added["cache"], part.added["memory_gb"], views)
+    return Front(network, part.added["cache"], part.added["memory_gb"])
 
 
 def own_front(module: Any, shape: tuple[int, ...]) -> Front:

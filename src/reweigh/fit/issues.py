@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from reweigh.bias.biased import stream
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 from reweigh.data import Dataset
 from reweigh.data.splits import stratified, stratified_folds
 from reweigh.errors import DataError

@@ -119,7 +119,7 @@ class Trainer:
             loss=prior_corrected(loss, train_set.class_sizes) if train["prior"] else loss,
             uncorrected=loss,
             prior=train["prior"],
-            augment=Compose(transforms) if transforms or train_set.mirrored is not None else None,
+            augment=Compose(transforms) if transforms else None,
             generator=Generator().manual_seed(train["seed"]),
             device=self.device,
             epochs=train["epochs"],

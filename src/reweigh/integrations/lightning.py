@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
-from reweigh.core.descent import scaled
 from reweigh.errors import DataError
 from reweigh.integrations.trusted import TrustedBatches
 from reweigh.reweighter import Reweighter
@@ -95,7 +94,7 @@ class Reweighing(Callback):
         if self.reweighter.due:
             inputs, labels, _ = self._parts(batch)
             trusted = self._parts(trainer.strategy.batch_to_device(self._trusted(), pl_module.device))
-            with scaled(getattr(trainer.precision_plugin, "scaler", None)), trainer.precision_plugin.forward_context():
+            with trainer.precision_plugin.forward_context():
                 self.reweighter.learn((inputs, labels), (trusted[0], trusted[1]))
 
     def loss(self, outputs: Any, labels: Tensor, index: Any) -> Tensor:

@@ -10,7 +10,6 @@ from torch.utils.data import Dataset
 from transformers import Trainer
 from transformers.trainer_utils import get_last_checkpoint
 
-from reweigh.core.descent import scaled
 from reweigh.errors import DataError, RecipeError
 from reweigh.integrations.trusted import TrustedBatches
 from reweigh.reweighter import Reweighter
@@ -96,8 +95,7 @@ class ReweighTrainer(Trainer):
         if reweighter.due:
             trusted = self._prepare_inputs(self._trusted())
             trusted.pop(INDEX, None)
-            with scaled(getattr(self.accelerator, "scaler", None)):
-                reweighter.learn((inputs, labels), (trusted, trusted.pop("labels")))
+            reweighter.learn((inputs, labels), (trusted, trusted.pop("labels")))
         outputs = model(**inputs)
         losses = reweighter.losses_of(outputs, labels)
         weights = reweighter.weigh(losses, labels)

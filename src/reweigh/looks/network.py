@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from reweigh import methods
-from reweigh.core.descent import descend
 from reweigh.core.method import Method, Stateful
 from reweigh.core.objective import Batch
 from reweigh.core.shards import shard_like
@@ -17,6 +16,7 @@ from reweigh.families import Families
 from reweigh.issues.stock import TINY
 from reweigh.looks.look import Look
 from reweigh.losses.class_sizes import log_shares
+from reweigh.methods.erm import descend
 from reweigh.methods.setup import Again, Setup
 from reweigh.models.ensemble import Each, side_by_side
 from reweigh.training import predict

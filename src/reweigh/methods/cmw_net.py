@@ -11,9 +11,9 @@ import torch
 from annotated_types import Ge
 from torch import Tensor, nn
 
-from reweigh.core.descent import Step
 from reweigh.core.method import Method, Stateful
 from reweigh.core.objective import Batch, MetaObjective, Objective, reweighted
+from reweigh.core.step import Step
 from reweigh.errors import RecipeError
 from reweigh.families import Families
 from reweigh.methods.erm import ERM

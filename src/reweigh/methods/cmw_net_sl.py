@@ -8,8 +8,8 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from reweigh.core.descent import Step
 from reweigh.core.objective import Batch, Forward, Objective, mixed_soft_labels, soft_labels, with_rest
+from reweigh.core.step import Step
 from reweigh.methods.cmw_net import CMWNet
 from reweigh.methods.parts.batches import StrongView, Trusted
 from reweigh.pseudo_labels import AveragedModel, check_mixable, draw, predicted_in_training, predictions

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
-from reweigh.core.descent import descend
 from reweigh.core.method import Method, Stateful
 from reweigh.core.objective import Batch, MetaObjective, Objective, reweighted
 from reweigh.losses import LOSSES
@@ -116,3 +116,12 @@ def training_with(loss: str) -> type[ERM]:
         "own_loss": loss,
     }
     return type(loss.title().replace("-", ""), (OwnLoss,), attributes)
+
+
+def descend(loss: Tensor, *optimizers: Optimizer) -> None:
+    """One step of each optimizer, along the gradient of the loss."""
+    for optimizer in optimizers:
+        optimizer.zero_grad()
+    loss.backward()
+    for optimizer in optimizers:
+        optimizer.step()

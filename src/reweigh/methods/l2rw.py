@@ -33,7 +33,6 @@ class L2RW(CMWNet):
     fixed: ClassVar[Mapping[str, Any]] = {
         "weight_net": "free",
         "families": 1,
-        "family_rule": "by-size",
         "hidden": 1,
         "lookahead": "virtual",
         "normalize": "mean",

@@ -9,11 +9,10 @@ from annotated_types import Ge, Gt, Le
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.descent import descend
 from reweigh.core.objective import Batch
 from reweigh.core.shards import split
 from reweigh.errors import DataError, ModelError
-from reweigh.methods.erm import ERM
+from reweigh.methods.erm import ERM, descend
 from reweigh.models.last_layer import Needs, linear_head, with_features
 from reweigh.transforms import ColorDistortion, Compose, ResizedCrop
 

@@ -221,7 +221,7 @@ def better(facts: Facts, given: Mapping[str, Any]) -> str:
 
 
 def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
-    """Whether pretrained features are the better way: for images, unless these are tiny and gray, or distorted."""
+    """Whether pretrained features are the better way: for images, unless these are tiny and gray."""
     asked = given.get("features", {})
     named = not isinstance(asked, Mapping) or "name" in asked  # an option such as features.size leaves the choice open
     if not facts.pixels or named or {"model", "augment"} & given.keys():
@@ -229,8 +229,7 @@ def wants_features(facts: Facts, given: Mapping[str, Any]) -> bool:
     if min(facts.shape[1:]) < (MIN_PHOTO_SIDE if facts.photos else MIN_GRAY_SIDE):
         return False
     name = str(_section(given, "method").get("name"))
-    from_pixels = name in FROM_PIXELS or (name in METHODS and METHODS[name].unlabeled)
-    return not from_pixels or "views" in asked
+    return name not in FROM_PIXELS and not (name in METHODS and METHODS[name].unlabeled)
 
 
 def feature_width(found: list[Choice], given: Mapping[str, Any]) -> int | None:

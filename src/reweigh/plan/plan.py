@@ -35,7 +35,6 @@ TABLES: dict[str, Table] = {
     "methods": Table("method", "reweigh.methods:METHODS", "reweigh.methods:find"),
     "engines": Table("engine", "reweigh.core.jvp:ENGINES"),
     "weight-nets": Table("weight net", "reweigh.weighting:WEIGHTINGS"),
-    "family-rules": Table("family rule", "reweigh.families:FAMILIES"),
     "losses": Table("loss", "reweigh.losses:LOSSES"),
     "meta-sets": Table("meta set", "reweigh.meta_sets:META_SETS"),
     "datasets": Table("dataset", "reweigh.data:DATASETS"),
@@ -221,14 +220,10 @@ class FeatureOptions(Options):
     Attributes:
         cache: whether features are stored on disk, so that another run on the same samples takes seconds.
         memory_gb: gigabytes that features may take in memory; more are read from the cache as they are needed.
-        views: number of views of each photo for which features are computed: 1 is the photo itself; 2 also its mirror
-            image, one of which is drawn each time; more also random distortions, for methods that need them. The time
-            grows in proportion; predictions are made from the photo itself.
     """
 
     cache: bool = True
     memory_gb: Annotated[float, Ge(0)] = 2.0
-    views: Annotated[int, Ge(1)] = 1
 
 
 class ModelOptions(Options):

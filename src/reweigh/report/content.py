@@ -1,6 +1,6 @@
 """What a page is made of: sections with one panel per run, each with text, figures, cards or a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reweigh.data.viewer import Shown
@@ -92,3 +92,27 @@ class Section(NamedTuple):
     overlaid: Sequence[Plot] = ()
     wide: bool = False
     folded: bool = False
+
+
+def each_run(
+    title: str,
+    lead: str,
+    panel: Callable[[Any], Panel],
+    *,
+    optional: bool = False,
+    wide: bool = False,
+    folded: bool = False,
+) -> Callable[[Sequence[Any]], Section | None]:
+    """What makes a section with a panel for each run from the accounts of the runs.
+
+    Args:
+        panel: Makes the panel of an account.
+        optional: Whether the section is left out if no run has a figure or a table.
+    """
+
+    def made(accounts: Sequence[Any]) -> Section | None:
+        panels = [panel(account) for account in accounts]
+        shown = any(each.plots or each.table for each in panels)
+        return Section(title, lead, panels, wide=wide, folded=folded) if shown or not optional else None
+
+    return made

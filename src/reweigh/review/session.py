@@ -19,7 +19,7 @@ from reweigh.runs.audit import RunAudit
 
 PATIENCE_SECONDS = 0.5  # for the wall to be sorted by similarity; after that it is shown with the worst label first
 COMPARED_SECONDS = 20  # until the page is answered that the samples are still being compared
-SHOWN = {"suspicious", "duplicates", "all"}
+SHOWN = {"suspicious", "duplicates", "outliers", "all"}
 STATES = {"open", "decided", "excluded", "unsure", "disputed", "any"}
 
 
@@ -67,6 +67,7 @@ class Session:
             "orders": {name: (order.__doc__ or "").split(":")[0].strip().rstrip(".") for name, order in ORDERS.items()},
             "exclusions": EXCLUSIONS,
             "copies": sum(map(len, self._copies)),
+            "outliers": 0 if samples.outlier is None else int(samples.outlier[samples.labeled].sum()),
             "labels": int(samples.labeled.sum()),
             "images": subject.looks is not None and subject.looks.is_images,
             "trouble": subject.trouble,
@@ -78,7 +79,7 @@ class Session:
         """Indices of the samples to show, in order.
 
         Args:
-            wanted: ``order``; ``show`` suspicious, duplicates or all; ``state`` of decision; ``given`` and
+            wanted: ``order``; ``show`` suspicious, duplicates, outliers or all; ``state`` of decision; ``given`` and
                 ``suggested`` class; and the largest ``quality``. What is absent does not restrict.
         """
         return [index for group in self.wall(wanted) for index in group["index"]]
@@ -96,7 +97,7 @@ class Session:
                 if group
             ]
             return sorted(found, key=lambda group: not group["differ"])
-        if self.audit is not None or wanted.get("order") != "similar":
+        if self.audit is not None or wanted.get("order") != "similar" or wanted.get("show") == "outliers":
             return [{"pair": None, "index": found.tolist()}]
         show, known = wanted.get("show", "suspicious"), self._similar.known_within(PATIENCE_SECONDS)
         self._unsorted |= not known
@@ -169,7 +170,9 @@ class Session:
         quality = self.subject.quality
         if order not in self._orders:
             self._orders[order] = ORDERS[order](quality, np.maximum(self._suggested, 0))
-        keep = self.subject.samples.labeled & (self._issue if show == "suspicious" else True)
+        samples = self.subject.samples
+        alone = np.zeros(len(self._rows), bool) if samples.outlier is None else samples.outlier
+        keep = samples.labeled & {"suspicious": self._issue, "outliers": alone}.get(show, np.True_)
         for key, labels in (("given", self._given), ("suggested", self._suggested)):
             if key in wanted:
                 keep &= labels == self._class(key, wanted[key])

@@ -12,8 +12,7 @@ from reweigh.core.method import Stateful
 from reweigh.core.objective import Average
 from reweigh.core.rerun import last_layer
 from reweigh.errors import DataError
-from reweigh.families import FAMILIES, Families, FamilyRule, sizes_differ
-from reweigh.names import lookup
+from reweigh.families import Families, by_size, sizes_differ
 from reweigh.weighting import made, num_curves
 
 PAPER_FAMILIES = 3  # paper: K
@@ -29,7 +28,7 @@ class Curves:
     Args:
         sizes: Shape (num_classes,), samples of each class.
         loss_unit: What a new weighting function divides losses by.
-        families, family_rule, spare_curves, weight_net, hidden, weighting: See ``Reweighter``.
+        families, spare_curves, weight_net, hidden, weighting: See ``Reweighter``.
     """
 
     def __init__(
@@ -38,7 +37,6 @@ class Curves:
         device: torch.device,
         *,
         families: int | Families | None,
-        family_rule: str | FamilyRule,
         spare_curves: bool,
         weight_net: str | nn.Module,
         hidden: int,
@@ -46,13 +44,12 @@ class Curves:
         weighting: nn.Module | None,
     ):
         self._num_classes, self._device = len(sizes), device
-        self._rule = lookup(FAMILIES, family_rule, "family rule") if isinstance(family_rule, str) else family_rule
         if families is None:
             families = PAPER_FAMILIES if sizes_differ(sizes) else 1
         wanted = families.num_families if isinstance(families, Families) else families
         if isinstance(weight_net, nn.Module):
             wanted = min(wanted, num_curves(weight_net, wanted))
-        found = families if isinstance(families, Families) else self._rule(sizes, wanted)
+        found = families if isinstance(families, Families) else by_size(sizes, wanted)
         net = deepcopy(weighting).requires_grad_(False) if weighting is not None else weight_net
         if isinstance(net, str):
             many = wanted if spare_curves else found.num_families
@@ -80,7 +77,7 @@ class Curves:
 
     def refresh(self, sizes: Tensor) -> None:
         """Recompute the families for other class sizes."""
-        self.families = self._rule(sizes, self._wanted)
+        self.families = by_size(sizes, self._wanted)
 
     def __call__(self, labels: Tensor, what: str = "labels") -> Tensor:
         """The curve of each label's class, shape (n,); labels may be rows, shape (n, num_classes).

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.descent import Step
 from reweigh.core.objective import Loss
+from reweigh.core.step import Step
 from reweigh.errors import DataError, ModelError, RecipeError
 from reweigh.losses import LOSSES
 from reweigh.names import lookup

@@ -9,14 +9,14 @@ from torch import Tensor, nn
 from torch.distributed import get_world_size
 from torch.optim import Optimizer
 
-from reweigh.core.descent import Step
 from reweigh.core.jvp import engine as engine_named
 from reweigh.core.learner import MetaLearner, Order
 from reweigh.core.objective import NORMALIZERS, Loss, MetaObjective, Normalize, Objective, mean_loss, reweighted
 from reweigh.core.processes import Reduce, all_counts, alone, as_first, averaging, group_of
+from reweigh.core.step import Step
 from reweigh.core.update import inner_optimizer, refuse_closures
 from reweigh.errors import DataError, RecipeError
-from reweigh.families import Families, FamilyRule
+from reweigh.families import Families
 from reweigh.losses import LOSSES
 from reweigh.names import lookup
 from reweigh.reweighter.curves import Curves, Pace, WarmUp, unit_of_losses
@@ -49,7 +49,6 @@ class Reweighter(Recording):
             ``nn.CrossEntropyLoss(label_smoothing=0.1)``, which is used unreduced; or a name in ``LOSSES``.
         families: number of families of classes, each with its own curve (paper: K; 1 is MW-Net); or the families. By
             default 3, as in the paper, where class sizes differ by more than chance, and otherwise 1.
-        family_rule: how families are found: a name in ``FAMILIES``, or (class sizes, number wanted) -> ``Families``.
         spare_curves: learn a curve for each of ``families`` even if fewer are found now, because ``refresh`` may find
             more. Fewer families use the curves by rank; a single one uses the curve in the middle.
         weight_net: the weighting function to learn: a name in ``reweigh.weighting.WEIGHTINGS``, or a module of your own
@@ -89,7 +88,6 @@ class Reweighter(Recording):
         num_classes: int | None = None,
         loss: Loss | str = LOSSES["cross-entropy"],
         families: Annotated[int, Ge(1)] | Families | None = None,
-        family_rule: str | FamilyRule = "by-size",
         spare_curves: bool = False,
         weight_net: str | nn.Module = "class-aware",
         hidden: Annotated[int, Ge(1)] = 100,
@@ -127,7 +125,6 @@ class Reweighter(Recording):
             sizes,
             self._device,
             families=families,
-            family_rule=family_rule,
             spare_curves=spare_curves,
             weight_net=weight_net,
             hidden=hidden,

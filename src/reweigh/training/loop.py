@@ -13,9 +13,7 @@ from typing import Annotated, Any, Literal
 import torch
 from annotated_types import Ge
 from torch import Generator, Tensor, nn
-from torch.amp.grad_scaler import GradScaler
 
-from reweigh.core import descent
 from reweigh.core.method import Method
 from reweigh.errors import DataError, DivergedError, RecipeError
 from reweigh.training import processes, randomness
@@ -27,7 +25,6 @@ from reweigh.training.run import Run
 from reweigh.training.schedules import Schedule
 from reweigh.training.state import ALONE, Branch, Keeper, Place, Stage, check_finite
 
-HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
 CHECK_STEPS = 20  # steps after which the loss is read: to read it is to wait for the device
 
 Evaluate = Callable[[nn.Module], Mapping[str, float]]
@@ -55,7 +52,7 @@ def train(
     batch_size: Annotated[int, Ge(1)] = 64,
     seed: Annotated[int, Ge(0)] = 0,
     checkpoint_steps: Annotated[int, Ge(1)] | None = None,
-    precision: Literal["float32", "bf16", "fp16"] = "float32",
+    precision: Literal["float32", "bf16"] = "float32",
 ) -> Result:
     """Train a method for some epochs, or until the judge stops it.
 
@@ -79,8 +76,7 @@ def train(
         seed: of the order of samples, and of the generator if none is given.
         checkpoint_steps: steps between checkpoints, in addition to the one after every epoch.
         precision: "bf16" computes the forwards of training steps in half precision where that is safe (autocast);
-            parameters, losses and evaluations stay as they are. "fp16", for GPUs without bf16, also scales the loss,
-            and leaves out steps whose gradients overflow.
+            parameters, losses and evaluations stay as they are.
 
     Raises:
         RecipeError: an option is too small.
@@ -96,13 +92,10 @@ def train(
     generator = generator or randomness.seeded(seed)
     samples = len(train_set)
     bounds = batch_bounds(samples, batch_size)
-    steps, half, kind = len(bounds), HALF.get(precision), torch.device(device).type
-    scaler = GradScaler(kind) if half is torch.float16 else None
-    if half and kind == "cpu" and not _computes_halves():
-        log.warning("train.precision = %r: this processor emulates it, which is many times slower", precision)
+    steps, half, kind = len(bounds), precision == "bf16", torch.device(device).type
     settings: dict[str, int | str] = {"samples": samples, "batch_size": batch_size, "seed": seed}
     settings |= {"data": train_set.identity} if run is not None else {}
-    keeper = Keeper(run, method, generator, settings, record, judge, scaler, stage)
+    keeper = Keeper(run, method, generator, settings, record, judge, stage)
     place, before = keeper.load(branch), len(stage.history)
     observer.start(before + epochs, steps, (before + place.epoch) * steps + place.step)
     with _ending(place, run, observer, epochs, steps, schedule, stage), listen() as stop:
@@ -114,7 +107,7 @@ def train(
                 method.start_epoch(place.epoch, place.epoch < warmup_epochs)
             indices = [order[first:end] for first, end in bounds[place.step :]]
             for batch in train_set.batches(indices, augment, generator, device):
-                with torch.autocast(kind, half) if half else nullcontext(), descent.scaled(scaler):
+                with torch.autocast(kind, torch.bfloat16) if half else nullcontext():
                     numbers = method.step(batch)
                 if judge is not None:
                     judge.step(method.model)
@@ -147,12 +140,6 @@ def train(
     if judge is not None:
         judge.restore(method.model, record)
     return Result(place.history)
-
-
-def _computes_halves() -> bool:
-    """Whether the processor has instructions for half precision, as far as torch knows."""
-    supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
-    return supported is None or bool(supported())
 
 
 def _check_loss(loss: float | Tensor) -> None:

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from reweigh.core.candidates import CandidateSets
 from reweigh.core.method import Stateful
 from reweigh.core.objective import Batch
-from reweigh.core.sparse import CandidateSets
 from reweigh.pseudo_labels import Predictions, predictions
 
 

@@ -30,7 +30,6 @@ T = TypeVar("T")
 MAX_BUSY_TIME = timedelta(hours=2)  # that one process may be busy alone, such as writing, while others wait for it
 
 _joined = False
-_parent = 0
 
 
 @contextmanager
@@ -44,8 +43,7 @@ def joined(parent: int) -> Iterator[None]:
     Raises:
         LostProcessError: Not all processes could meet.
     """
-    global _joined, _parent
-    _parent = parent
+    global _joined
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -153,38 +151,6 @@ def any_of(flag: bool) -> bool:
     return bool(found)
 
 
-def says(message: str) -> bool:
-    """Whether this process should print a message that several may have; exactly one does."""
-    if not _joined:
-        return True
-    try:
-        if (store := _store()) is None:
-            return is_first()
-        key = hashlib.blake2b(message.encode()).hexdigest()
-        store.compare_set("said first", "", message)
-        return store.add(key, 1) == 1
-    except RuntimeError:
-        return is_first()
-
-
-def said_first() -> str | None:
-    """The first message that a process had to print, such as why it ended; None if there is none."""
-    try:
-        store = _store() if _joined else None
-        return store.get("said first").decode() if store is not None and store.check(["said first"]) else None
-    except RuntimeError:
-        return None
-
-
-def _store() -> Any:
-    """What all processes of this attempt share, even if some have ended; None if torchrun, which keeps it, has."""
-    if os.getppid() != _parent:
-        return None
-    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT")
-    store = distributed.distributed_c10d._get_default_store()
-    return distributed.PrefixStore(f"messages {attempt}", store)  # pyright: ignore[reportPrivateImportUsage]
-
-
 def together(model: nn.Module) -> nn.Module:
     """Let all processes compute the model, each its rows of a batch; it is changed in place, and returned.
 
@@ -250,7 +216,7 @@ def check_alike(model: nn.Module, generator: Generator) -> None:
     if len(same.unique()) > 1:
         raise ReweighError(
             "the processes no longer have the same model. They must run the same software on the same kind of "
-            "hardware, with operations that give the same result in every process; on a GPU, "
-            "torch.use_deterministic_algorithms(True) enforces that"
+            "hardware, with operations that give the same result in every process (on a GPU, "
+            "torch.use_deterministic_algorithms(True) enforces that), and without activation checkpointing"
         )
     torch.set_rng_state(random)

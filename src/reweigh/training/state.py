@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Generator, Tensor, nn
-from torch.amp.grad_scaler import GradScaler
 from torch.optim import Optimizer
 
 from reweigh.core.method import Method
@@ -199,14 +198,13 @@ class Keeper:
         settings: dict[str, Any],
         record: Record | None = None,
         judge: Judge | None = None,
-        scaler: GradScaler | None = None,
         stage: Stage = ALONE,
     ) -> None:
         self.run = run
         self.method = method
         self.generator = generator
         self.stage = stage
-        self.parts: dict[str, Any] = {"record": record, "judge": judge, "scaler": scaler}
+        self.parts: dict[str, Any] = {"record": record, "judge": judge}
         self.settings = {**settings, "stage": stage.name}
         if run is not None:
             self.settings["recipe"] = processes.first(lambda: checksum(run.recipe.read_bytes()))

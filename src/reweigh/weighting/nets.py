@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-from reweigh.core.descent import Weigher
 from reweigh.core.fast import can_fuse
 from reweigh.core.processes import Reduce
 from reweigh.core.update import norm
+from reweigh.core.weigher import Weigher
 from reweigh.errors import ModelError
 
 FITTING_STEPS = 600  # steps

@@ -10,7 +10,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from reweigh.core.descent import Weigher
+from reweigh.core.weigher import Weigher
 from reweigh.errors import DataError
 from reweigh.files import write_whole
 from reweigh.files.limits import check_file

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 from reweigh.data import Dataset, one_of_each, with_candidates
 from reweigh.data.labels.label_file import several_in_one, split_names
 from reweigh.data.named.own_files import files

@@ -57,24 +57,6 @@ def test_floats_of_any_range_are_distorted_as_images_in_0_to_1(few, low, span):
     assert float(close.float().mean()) > 0.97
 
 
-@pytest.mark.parametrize("name", ["fixmatch", "fixmatch+cmw-net", "uda"])
-def test_features_with_distorted_views_are_enough(few, name):
-    setup = few("labeled-only").setup
-    rows = torch.randn(30, 16, generator=torch.Generator().manual_seed(0))
-    views = tuple(rows + 10 * number for number in (1, 2))
-    features = Dataset(rows, setup.train_set.labels, ("a", "b", "c"), normalize=torch.Tensor.double, distorted=views)
-    setup = replace(setup, train_set=features)
-    strong = StrongView(setup, "x", 10)(torch.arange(30))
-    which = ((strong - rows) / 10).round()
-    assert sorted(which.unique().tolist()) == [1, 2]
-    torch.testing.assert_close(strong, (rows + 10 * which[:, :1].float()).double())
-    method = build(name, setup, labeled_batch=6)
-    method.start_epoch(0, warm_up=False)
-    before = setup.model[1].weight.clone()
-    method.step(features.batch(torch.arange(5, 17)))
-    assert not torch.equal(setup.model[1].weight, before)
-
-
 def _reseeded(setup, seed, index):
     setup.generator.manual_seed(seed)
     return index

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 from reweigh.data.arrays import load
 from reweigh.data.dataset import Dataset, at_rows, listed, plural, raise_all, range_mistakes
 from reweigh.data.labels.class_numbers import encode

@@ -60,7 +60,6 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
         train_size: Size = None,
         test_size: Size = None,
         held_out: Size = None,
-        subset_seed: int = 0,
         first: Size = None,
         labels: str | None = None,
         size: Size = None,
@@ -69,11 +68,11 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
 
         Args:
             root: The data root, which contains the folder of the dataset.
-            train_size: Number of training samples, with the same share of each class; all by default.
+            train_size: Number of training samples, with the same share of each class, and the same for all runs; all by
+                default.
             test_size: Number of test samples, with the same share of each class; all by default.
             held_out: Test on this many training samples beyond ``train_size`` instead of the test samples, to choose
                 settings without looking at the test set. They are the same for every bias and seed of a run.
-            subset_seed: Seed that chooses these samples, separate from that of training, so that all runs see the same.
             first: Number of training samples to keep, in the official order; published label files
                 for feature-dependent noise are for the first 45,000 images of CIFAR.
             labels: A label file for these training samples (human re-annotations); the official labels become the
@@ -114,10 +113,8 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
                     100 * agree,
                 )
         if held_out is not None:
-            test = beyond(train, train_size, held_out, subset_seed)
-        return Splits(
-            part(train, train_size, subset_seed, "train_size"), part(test, test_size, subset_seed, "test_size")
-        )
+            test = beyond(train, train_size, held_out)
+        return Splits(part(train, train_size, "train_size"), part(test, test_size, "test_size"))
 
     read.__doc__ = f"{about}\n\n        {read.__doc__}"
     read.__name__ = read.__qualname__ = name.replace("-", "_")
@@ -128,18 +125,14 @@ def digits(
     root: Path,
     *,
     test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.3,
-    split_seed: int = 0,
     train_size: Annotated[int, Gt(0)] | None = None,
-    subset_seed: int = 0,
 ) -> Splits:
     """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
 
     Args:
         root: Not used; no file is read.
         test_fraction: Share of the images to test on, the same of each class.
-        split_seed: Seed of this split, separate from that of training, so that all runs test on the same images.
         train_size: Number of training samples, with the same share of each class; all by default.
-        subset_seed: Seed that chooses them.
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -148,11 +141,11 @@ def digits(
     images = torch.from_numpy(pixels).reshape(-1, 1, 8, 8).mul_(255 / 16).round_().byte()  # 17 gray levels, 0 to 16
     labels = torch.from_numpy(labels).long()
     train, test = train_test_split(
-        torch.arange(len(labels)).numpy(), test_size=test_fraction, stratify=labels.numpy(), random_state=split_seed
+        torch.arange(len(labels)).numpy(), test_size=test_fraction, stratify=labels.numpy(), random_state=0
     )
     train, test = torch.from_numpy(train).sort().values, torch.from_numpy(test).sort().values
     everything = Dataset(images, labels, tuple("0123456789"), normalize=standardize_like(images[train]))
-    return Splits(part(everything.subset(train), train_size, subset_seed, "train_size"), everything.subset(test))
+    return Splits(part(everything.subset(train), train_size, "train_size"), everything.subset(test))
 
 
 log = logging.getLogger(__name__)

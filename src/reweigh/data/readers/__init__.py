@@ -1,4 +1,4 @@
-"""Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists, archives or Parquet."""
+"""Read the data at a path: a table, arrays, IDX or CIFAR files, images in folders, lists or Parquet."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,8 @@ from reweigh.data.dataset import Dataset, input_mistakes, raise_all
 from reweigh.data.labels.class_numbers import joined, warn_of_spellings
 from reweigh.data.labels.label_file import label_values, override
 from reweigh.data.labels.vote_files import with_votes
-from reweigh.data.parts import SPLIT_FOLDERS, archives_at
-from reweigh.data.readers import image_archives, image_list, npz, published, table
+from reweigh.data.parts import SPLIT_FOLDERS
+from reweigh.data.readers import image_list, image_rows, npz, published, table
 from reweigh.data.readers.image_files import Resize
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled
 from reweigh.data.source import FIELDS, Source, open_source
@@ -26,8 +26,7 @@ logger = logging.getLogger(__name__)
 # Asked in this order; the first that recognizes a path reads it.
 READERS: dict[str, Reader] = {
     "image-list": image_list.LISTED,
-    "parquet-images": image_archives.PARQUET,
-    "shards": image_archives.SHARDS,
+    "parquet-images": image_rows.PARQUET,
     "table": table.READER,
     "arrays": npz.READER,
     "idx": published.IDX,
@@ -146,8 +145,8 @@ def reader_of(path: Path) -> Reader:
 
 
 def has_columns(path: Path) -> bool:
-    """Whether labels at a path have names to choose from: columns of a table, keys or extensions of archives."""
-    return is_table(path) or image_archives.is_shards(path) or image_archives.holds_images(path)
+    """Whether labels at a path have names to choose from: columns of a table."""
+    return is_table(path) or image_rows.holds_images(path)
 
 
 def has_test_part(path: Path) -> bool:
@@ -157,7 +156,7 @@ def has_test_part(path: Path) -> bool:
 
 def check_exists(path: Path) -> None:
     """Raise a DataError if there is no such path, or a pipe or a device."""
-    if not path.exists() and not is_table(path) and not archives_at(path, ".tar"):
+    if not path.exists() and not is_table(path):
         layout = "; a folder holds a sub-folder of images for each class, or such folders in train and test"
         raise DataError(f"{path}: there is nothing at this path{'' if path.suffix else layout}")
     check_file(path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
-from mmap import ACCESS_READ, mmap
+from mmap import mmap
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
@@ -50,11 +50,6 @@ class Packed:
 
 
 File = Path | Packed
-
-
-def mapped(file: IO[bytes]) -> mmap:
-    """The content of an open file, which threads and forked processes can read in parallel."""
-    return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
 Resize = Literal["crop", "pad", "stretch"]

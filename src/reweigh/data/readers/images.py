@@ -3,7 +3,6 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,38 +17,24 @@ from reweigh.data.readers.image_files import File, Header, Resize, check_pillow,
 from reweigh.data.readers.reader import Form, Reader, Request, Unlabeled, UnlabeledReader, describe
 from reweigh.data.source import Source
 from reweigh.data.splits import equal, joined
-from reweigh.errors import DataError, StorageError
-from reweigh.files.row_cache import RowCache, digest
+from reweigh.errors import DataError
 
 log = logging.getLogger(__name__)
-MIN_CACHED_FILES = 2000  # the headers of fewer are read in less than a second
+MIN_SHARED_FILES = 2000  # the headers of fewer are read in less than a second
 HEADERS_AT_ONCE = 500
 
 
-def headers_of(files: Sequence[File], root: Path) -> list[Header | str]:
-    """The header of each image, or why it has none."""
-    if len(files) < MIN_CACHED_FILES:
+def headers_of(files: Sequence[File]) -> list[Header | str]:
+    """The header of each image, or why it has none; those of many files are read by several processes."""
+    if len(files) < MIN_SHARED_FILES:
         return [_header_or_reason(file) for file in files]
 
     def one(row: int) -> Tensor:
-        found = _header_or_reason(files[int(missing[row])])
+        found = _header_or_reason(files[row])
         return torch.tensor((-1.0, -1.0, -1.0) if isinstance(found, str) else tuple(map(float, found)))
 
-    store = RowCache(f"headers-{digest(str(root.resolve()).encode()).hex()[:12]}", 3)
-    digests = []
-    for file in files:  # a digest changes when a file does
-        path, found = file if isinstance(file, Path) else file.archive, ""
-        with suppress(OSError):  # the file is gone
-            found = f"{path.stat().st_size} {path.stat().st_mtime_ns}"
-        digests.append(digest(f"{file} {found}".encode()))
-    rows = torch.full((len(files), 3), -1.0)
-    missing = store.fill(digests, rows).nonzero().flatten()
-    if len(missing):
-        source = OnDemand(one, len(missing), (3,), torch.float32)
-        rows[missing] = torch.cat(list(source.ahead(torch.arange(len(missing)).split(HEADERS_AT_ONCE))))
-        if len(new := missing[rows[missing, 0] >= 0]):
-            with suppress(StorageError):  # then they are read again next time
-                store.add([digests[place] for place in new.tolist()], rows[new])
+    source = OnDemand(one, len(files), (3,), torch.float32)
+    rows = torch.cat(list(source.ahead(torch.arange(len(files)).split(HEADERS_AT_ONCE))))
     return [
         Header(int(height), int(width), gray > 0) if height >= 0 else _header_or_reason(file)
         for file, (height, width, gray) in zip(files, rows.tolist(), strict=True)
@@ -242,7 +227,7 @@ def headers(found: ImageList) -> tuple[list[Image], Skipped, list[int]]:
     images: list[Image] = []
     rows: list[int] = []
     skipped: Skipped = {}
-    for row, file, its in zip(labeled, files, headers_of(files, found.root), strict=True):
+    for row, file, its in zip(labeled, files, headers_of(files), strict=True):
         if isinstance(its, Header):
             images.append(Image(file, its))
             rows.append(row)

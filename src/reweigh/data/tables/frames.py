@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from reweigh.data.dataset import listed
-from reweigh.data.parts import archives_at, of_split
+from reweigh.data.parts import ARROW_SUFFIXES, arrow_files, of_split
 from reweigh.data.tables.numbers import PLAIN
 from reweigh.errors import DataError
 from reweigh.files.limits import COMPRESSED, check_expanded, check_table, opened
@@ -53,7 +53,7 @@ def is_table(path: Path) -> bool:
 def tables_at(path: Path, split: str | None = None) -> list[Path]:
     """The file at a path, or the files that match it as a pattern, in the order of their names."""
     if path.is_dir():
-        return of_split(path, ARROW_SUFFIXES, split) if split else archives_at(path, ARROW_SUFFIXES)
+        return of_split(path, split) if split else arrow_files(path)
     if path.exists() or not glob.has_magic(str(path)):
         return [path]
     return [Path(found) for found in sorted(glob.glob(str(path)))]
@@ -202,9 +202,6 @@ def data_errors(path: Path) -> Iterator[None]:
     except Exception as error:  # pandas, pyarrow and openpyxl raise nearly anything for a damaged file
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise DataError(f"{path}: cannot be read as a table ({reason})") from error
-
-
-ARROW_SUFFIXES = (".arrow", ".parquet")
 
 
 def schema_of(file: Path) -> Any:

@@ -26,18 +26,7 @@ BY_DECIMAL = {
     sign: re.compile(rf"(?:\d{{1,3}}(?:[{other} '’_]\d{{2,3}})*[{other} '’_]\d{{3}}|\d+)(?:[{sign}]\d*)?|[{sign}]\d+")
     for sign, other in ((".", ","), (",", "."))
 }
-# unit -> what it measures, and how many of the smallest one it is; currencies are not converted
-SCALES = {
-    unit: (dimension, factor)
-    for dimension, units in {
-        "mass": {"mg": 1e-3, "g": 1, "kg": 1e3, "t": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
-        "length": {"mm": 1e-3, "cm": 1e-2, "m": 1, "km": 1e3, "in": 0.0254, "ft": 0.3048, "mi": 1609.344},
-        "duration": {"ms": 1e-3, "s": 1, "sec": 1, "min": 60, "mins": 60, "h": 3600, "hrs": 3600, "hours": 3600},
-        "amount": {"k": 1e3, "mio": 1e6, "mn": 1e6, "bn": 1e9},
-        "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
-    }.items()
-    for unit, factor in units.items()
-}
+AMOUNTS = {"k": 3, "mio": 6, "mn": 6, "bn": 9}  # a word for a power of ten
 CURRENCY = re.compile(rf"[A-Za-z]{{0,3}}[{SIGNS}]|{CODES}")
 
 
@@ -57,7 +46,7 @@ class Notation:
     def read(self, cells: Sequence[str]) -> np.ndarray:
         """The numbers, NaN for what is not one in this notation.
 
-        A cell without a unit has the usual one, and a unit of the same kind is converted (900 g where others are kg).
+        A cell without a unit has the usual one; with another unit it is not a number of this column.
         A cell with the other decimal sign is read if it can only be meant so, as 12.5 next to 1.234,5.
         """
         return np.array([self._one(cell) for cell in cells], dtype=np.float64)
@@ -68,22 +57,15 @@ class Notation:
         found = parts(cell)
         if found is None:
             return float(cell) if cell.casefold() in INFINITE else np.nan
-        factor = self._factor(found.unit)
         number = _value(found.body, self.decimal)
         if number is None and votes([found.body])[found.decimal_votes_for] > 0:
             number = _value(found.body, found.decimal_votes_for)
-        return np.nan if number is None or factor is None else found.sign * number * 10.0**found.power * factor
+        return np.nan if number is None or not self._knows(found.unit) else found.sign * number * 10.0**found.power
 
-    def _factor(self, unit: str) -> float | None:
-        """What to multiply by so that all cells have the usual unit; None for a unit of another kind."""
-        own, other = SCALES.get(self.unit.casefold()), SCALES.get(unit.casefold())
-        if unit in ("", self.unit):
-            return own[1] if own and own[0] == "amount" and unit else 1.0
-        if CURRENCY.fullmatch(unit) and (not self.unit or CURRENCY.fullmatch(self.unit)):
-            return 1.0
-        if other is None or (own or other)[0] != other[0]:
-            return None
-        return other[1] if other[0] == "amount" else other[1] / own[1] if own else None
+    def _knows(self, unit: str) -> bool:
+        """Whether a unit is the usual one; currencies are not told apart."""
+        is_currency = CURRENCY.fullmatch(unit) and (not self.unit or CURRENCY.fullmatch(self.unit))
+        return unit in ("", self.unit) or bool(is_currency)
 
 
 USUAL = Notation()
@@ -115,6 +97,8 @@ def parts(cell: str) -> Parts | None:
     negative = bool(found["open"]) or (bool(signs) and signs[0] in MINUS)
     power = int(found["power"][1:]) if found["power"] else 0
     unit = (found["before"] or found["after"] or "").strip()
+    if unit.casefold() in AMOUNTS:
+        power, unit = power + AMOUNTS[unit.casefold()], ""
     return Parts(-1 if negative else 1, found["body"].strip(), power, unit) if abs(power) < 400 else None
 
 

@@ -8,10 +8,9 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 
-from reweigh.core.descent import descend
 from reweigh.core.objective import Batch
 from reweigh.losses.cross_entropy import as_rows
-from reweigh.methods.erm import ERM
+from reweigh.methods.erm import ERM, descend
 from reweigh.methods.parts.batches import LabeledBatches, StrongView, another_view, together
 from reweigh.methods.parts.guesses import Guesses, gaussian_ramp, ramp, sharpened
 from reweigh.pseudo_labels import AveragedModel, check_mixable, draw_each, predicted_in_training

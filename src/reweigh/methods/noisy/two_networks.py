@@ -11,7 +11,6 @@ from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from reweigh.core.descent import descend
 from reweigh.core.method import Stateful
 from reweigh.core.objective import Batch
 from reweigh.core.rerun import scoped
@@ -19,7 +18,7 @@ from reweigh.errors import ModelError
 from reweigh.losses.class_sizes import log_shares, unlike_shares
 from reweigh.losses.cross_entropy import as_rows
 from reweigh.memory import free_memory
-from reweigh.methods.erm import ERM, Weighing
+from reweigh.methods.erm import ERM, Weighing, descend
 from reweigh.methods.parts.batches import another_view
 from reweigh.methods.parts.guesses import gaussian_low, ramp, sharpened
 from reweigh.methods.setup import Setup

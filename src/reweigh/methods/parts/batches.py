@@ -6,7 +6,6 @@ from torch import Tensor
 from reweigh.core.method import Stateful
 from reweigh.core.objective import Batch, Forward
 from reweigh.data import Inputs
-from reweigh.data.inputs import drawn
 from reweigh.errors import DataError
 from reweigh.methods.setup import Setup
 from reweigh.pseudo_labels import AveragedModel, draw
@@ -153,15 +152,15 @@ def another_view(setup: Setup, batch: Batch) -> Tensor:
 
 
 class StrongView:
-    """The transforms of the recipe, then strong distortions; for features, the features of a distorted image.
+    """The transforms of the recipe, then strong distortions.
 
     Args:
         method: Name of the method, for messages.
-        magnitude: Strength of the distortions, between 0 and 30; distorted views of features have their own.
+        magnitude: Strength of the distortions, between 0 and 30.
         instead: What to do with samples that are not images, for messages.
 
     Raises:
-        DataError: The samples are not images, and have no distorted views.
+        DataError: The samples are not images.
         RecipeError: Kornia is not installed.
     """
 
@@ -172,25 +171,19 @@ class StrongView:
         magnitude: int,
         instead: str = "use method 'pseudo-label' or 'mean-teacher', which distort nothing",
     ):
-        self._setup, self._transform = setup, None
-        if setup.train_set.distorted:
-            return
-        shape = setup.train_set.shape
+        self._setup, shape = setup, setup.train_set.shape
         if not setup.train_set.is_images:
             raise DataError(
                 f"method {method!r} distorts images of shape (channels, height, width), but one sample has shape "
-                f"{shape}; {instead}. For photos on pretrained features, features.views=4 computes distorted ones too"
+                f"{shape}; {instead}"
             )
         own = [setup.augment] if setup.augment else []
         self._transform = Compose([*own, in_range(strong(shape, magnitude), setup.train_set.inputs)])
 
     def __call__(self, index: Tensor) -> Tensor:
         """New views of the training samples at ``index``, shape (n, ...), ready for the model."""
-        setup, index = self._setup, index.cpu()
-        raw = None
-        if self._transform is None:
-            raw = drawn([view[index] for view in setup.train_set.distorted], setup.generator)
-        return setup.train_set.batch(index, self._transform, setup.generator, setup.device, raw).inputs
+        setup = self._setup
+        return setup.train_set.batch(index.cpu(), self._transform, setup.generator, setup.device).inputs
 
 
 def in_range(distortions: Transform, inputs: Inputs) -> Transform:

@@ -48,7 +48,6 @@ class PaperTable(NamedTuple):
         name: Its number, or a word for those of the supplement.
         measure: "accuracy" or "error", in percent.
         epoch: Which numbers of a run the paper reports: "last", or "last-ten", the mean of the last ten epochs.
-        samples: Training samples, of one of its cells.
         about: What differs from the paper.
         rows: Name of each row -> its cells, in the order of the columns.
         averages: Name of each row -> the mean over its cells that the paper has; empty if it has none.
@@ -58,8 +57,6 @@ class PaperTable(NamedTuple):
     title: str
     measure: str
     epoch: str
-    samples: int
-    classes: int
     about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[Cell, ...]]
@@ -80,7 +77,7 @@ def table(name: str) -> PaperTable:
     columns = list(product(*(axis["values"] for axis in text["axis"])))
     heads = [", ".join(value["name"] for value in column) for column in columns]
     rows = {row["name"]: tuple(_cells(text, row, columns, heads)) for row in text["row"]}
-    kept = (text["title"], text["measure"], text["epoch"], text["samples"], text["classes"], text.get("about", ""))
+    kept = (text["title"], text["measure"], text["epoch"], text.get("about", ""))
     averages = {row["name"]: row["average"] for row in text["row"] if "average" in row}
     return PaperTable(name, *kept, tuple(heads), rows, averages)
 

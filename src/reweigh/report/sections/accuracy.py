@@ -8,7 +8,7 @@ import torch
 from reweigh.issues.count import HABIT
 from reweigh.issues.true_labels import accuracy_limits
 from reweigh.names import listed, plural
-from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.content import Panel, Plot, each_run
 from reweigh.report.figures import plot_accuracy_by_size, plot_class_accuracy, plot_matrix, plot_risk_coverage
 from reweigh.report.figures.classes import counts, known
 from reweigh.runs.audit import audited
@@ -26,11 +26,6 @@ CLASSES_LEAD = (
     "Accuracy of the model on the test samples of each class, next to the number of training samples with that label. "
     "Rare classes are usually the weak ones."
 )
-
-
-def classes(accounts: Sequence[Account]) -> Section:
-    """Accuracy and size of each class."""
-    return Section("Accuracy of each class", CLASSES_LEAD, [classes_panel(account) for account in accounts])
 
 
 def classes_panel(account: Account) -> Panel:
@@ -60,6 +55,9 @@ def classes_panel(account: Account) -> Panel:
     else:
         figure = plot_accuracy_by_size(accuracy[known], sizes[known])
     return Panel([words, *filter(None, [weak])], [Plot(figure, "Test accuracy and size of each class", alternative)])
+
+
+classes = each_run("Accuracy of each class", CLASSES_LEAD, classes_panel)
 
 
 def on_true_labels(account: Account, label: int, agreement: float) -> str:
@@ -101,11 +99,6 @@ CONFUSION_LEAD = (
 )
 
 
-def confusion(accounts: Sequence[Account]) -> Section:
-    """Confusion matrix of the test, and given against suggested labels."""
-    return Section("Which classes are confused", CONFUSION_LEAD, [confusion_panel(account) for account in accounts])
-
-
 def confusion_panel(account: Account) -> Panel:
     """One run."""
     names, words, plots = account.classes.names, [], []
@@ -143,6 +136,9 @@ def confusion_panel(account: Account) -> Panel:
     return Panel(words, plots)
 
 
+confusion = each_run("Which classes are confused", CONFUSION_LEAD, confusion_panel)
+
+
 def most_confused(rows: np.ndarray, columns: np.ndarray, names: Sequence[str], verb: str) -> str:
     """The most frequent pairs of two classes, in words; with many classes, all pairs would not fit in memory."""
     sizes = np.bincount(rows, minlength=len(names))
@@ -166,13 +162,6 @@ ABSTAINING_LEAD = (
     "ones. The lower it is on the left, the better the model knows what it does not know, and the more it helps to "
     "leave doubtful samples to a person."
 )
-
-
-def abstaining(accounts: Sequence[Account]) -> Section:
-    """Risk-coverage curves."""
-    return Section(
-        "If the model may abstain", ABSTAINING_LEAD, [abstaining_panel(account) for account in accounts], folded=True
-    )
 
 
 def abstaining_panel(account: Account) -> Panel:
@@ -201,3 +190,6 @@ def abstaining_panel(account: Account) -> Panel:
             )
         )
     return Panel(words, [plot], commands=commands)
+
+
+abstaining = each_run("If the model may abstain", ABSTAINING_LEAD, abstaining_panel, folded=True)

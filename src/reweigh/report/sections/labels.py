@@ -10,7 +10,7 @@ import numpy as np
 from reweigh.data.viewer import Shown, Viewer
 from reweigh.errors import DataError
 from reweigh.names import plural
-from reweigh.report.content import Card, Column, Panel, Section, Table
+from reweigh.report.content import Card, Column, Panel, Section, Table, each_run
 from reweigh.runs.read import Account
 from reweigh.runs.tables import LABELER_COLUMNS, Samples
 from reweigh.runs.words import UNKNOWN, family_name, percent, score, sentence
@@ -155,13 +155,6 @@ WRONG_LABELS_LEAD = (
 )
 
 
-def wrong_labels(accounts: Sequence[Account]) -> Section | None:
-    """Shares of wrong labels by class; None if no run estimated them."""
-    if all(account.classes.finding is None for account in accounts):
-        return None
-    return Section("Wrong labels by class", WRONG_LABELS_LEAD, [wrong_labels_panel(account) for account in accounts])
-
-
 def wrong_labels_panel(account: Account) -> Panel:
     """One run."""
     classes, samples, finding = account.classes, account.samples, account.classes.finding
@@ -184,6 +177,9 @@ def wrong_labels_panel(account: Account) -> Panel:
     return Panel([], table=Table("Wrong labels by class", columns, rows, sorted_by=-1))
 
 
+wrong_labels = each_run("Wrong labels by class", WRONG_LABELS_LEAD, wrong_labels_panel, optional=True)
+
+
 CANDIDATES_LEAD = (
     "Each training sample came with several candidate labels, one of which is right. The candidate that the model "
     "predicted most during training counts as its label; the more candidates, the harder it is to find the right one."
@@ -198,13 +194,6 @@ LABELERS_LEAD = (
 MAX_LABELERS = 100  # that are shown
 
 
-def labelers(accounts: Sequence[Account]) -> Section | None:
-    """The people, rules or models that gave the labels."""
-    if not any(account.labelers for account in accounts):
-        return None
-    return Section("Labelers", LABELERS_LEAD, [labelers_panel(account) for account in accounts], wide=True)
-
-
 def labelers_panel(account: Account) -> Panel:
     """One run."""
     if not account.labelers:
@@ -215,11 +204,7 @@ def labelers_panel(account: Account) -> Panel:
     return Panel(words, table=Table("Labelers", columns, [each.in_words() for each in shown]))
 
 
-def candidates(accounts: Sequence[Account]) -> Section | None:
-    """Samples by the number of their candidates; None if no run has candidates."""
-    if all(account.samples is None or account.samples.candidates is None for account in accounts):
-        return None
-    return Section("Candidate labels", CANDIDATES_LEAD, [candidates_panel(account) for account in accounts])
+labelers = each_run("Labelers", LABELERS_LEAD, labelers_panel, optional=True, wide=True)
 
 
 def candidates_panel(account: Account) -> Panel:
@@ -236,6 +221,9 @@ def candidates_panel(account: Account) -> Panel:
     if samples.issue is not None and (strange := int(samples.issue.sum())):
         words.append(f"For {plural(strange, 'sample')} the likeliest class is not a candidate; look at these first.")
     return Panel(words, table=candidates_table(samples, counts))
+
+
+candidates = each_run("Candidate labels", CANDIDATES_LEAD, candidates_panel, optional=True)
 
 
 def candidates_table(samples: Samples, counts: np.ndarray) -> Table:

@@ -1,12 +1,10 @@
 """The map: all samples as points of a plane, similar ones near each other."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from reweigh.fit.similar import similar_of
 from reweigh.names import plural
-from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.content import Panel, Plot, each_run
 from reweigh.report.figures.map import drawn_points, plot_points
 from reweigh.runs.read import Account
 
@@ -14,14 +12,6 @@ LEAD = (
     "Each point is a sample; similar samples lie near each other. Points with a frame have a label that looks "
     "wrong; they often lie among those of another class."
 )
-
-
-def samples_map(accounts: Sequence[Account]) -> Section | None:
-    """The samples of each run; None if no run has any that can be compared."""
-    panels = [map_panel(account) for account in accounts]
-    if not any(panel.plots for panel in panels):
-        return None
-    return Section("Map of the samples", LEAD, panels)
 
 
 def map_panel(account: Account) -> Panel:
@@ -40,3 +30,6 @@ def map_panel(account: Account) -> Panel:
     figure = plot_points(found.points[index], samples.given[index], account.classes.names, issue)
     more = "The review page has this map with every sample (press M): drag a rectangle to see the samples in it."
     return Panel([more], [Plot(figure, caption, f"Map. {caption}.")])
+
+
+samples_map = each_run("Map of the samples", LEAD, map_panel, optional=True)

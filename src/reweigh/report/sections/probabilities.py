@@ -1,13 +1,12 @@
 """The section about probabilities: for what they hold, whether they do, and what each threshold leads to."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from reweigh.issues.reliability import LEAST, LEAST_OF_CLASS, by_threshold, reliability
 from reweigh.names import listed, plural
-from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.content import Panel, Plot, each_run
 from reweigh.report.figures.history import plot_reliability, plot_thresholds
 from reweigh.runs.headline import held_out
 from reweigh.runs.read import Account
@@ -21,11 +20,6 @@ NOTHING = "The run does not hold predictions for held-out samples."
 THRESHOLDS, HALF = np.linspace(0.02, 0.98, 49), 24  # place of one half
 MISSES = {"if a miss costs 1": 1.0, "if a miss costs 5": 5.0}
 NEAR = 0.02  # difference of class shares that does not matter
-
-
-def probabilities(accounts: Sequence[Account]) -> Section:
-    """Reliability and thresholds."""
-    return Section("Probabilities", LEAD, [probabilities_panel(account) for account in accounts])
 
 
 def probabilities_panel(account: Account) -> Panel:
@@ -73,6 +67,9 @@ def probabilities_panel(account: Account) -> Panel:
         if not few:
             plots.append(_thresholds(np.where(predicted == rarer, sure, 1 - sure), counts, names[rarer], true))
     return Panel(words, plots)
+
+
+probabilities = each_run("Probabilities", LEAD, probabilities_panel)
 
 
 def holds_for(account: Account) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from itertools import accumulate
 
-from reweigh.report.content import Panel, Plot, Section
+from reweigh.report.content import Panel, Plot, Section, each_run
 from reweigh.report.figures import plot_history
 from reweigh.runs.read import Account
 from reweigh.runs.words import in_words, number, sentence
@@ -121,12 +121,6 @@ LEVELS = {
 }
 
 
-def convergence(accounts: Sequence[Account]) -> Section | None:
-    """Both theorems for each run that was asked to measure them; None if none was."""
-    panels = [convergence_panel(account) for account in accounts]
-    return Section("Convergence", CONVERGENCE_LEAD, panels, folded=True) if any(each.plots for each in panels) else None
-
-
 def convergence_panel(account: Account) -> Panel:
     """One run."""
     plots = []
@@ -144,3 +138,6 @@ def convergence_panel(account: Account) -> Panel:
             )
             plots.append(Plot(figure, f"Squared gradient {level}, the smallest so far", alternative))
     return Panel([] if plots else ["Not measured: method.convergence was 0."], plots)
+
+
+convergence = each_run("Convergence", CONVERGENCE_LEAD, convergence_panel, optional=True, folded=True)

@@ -371,9 +371,10 @@ function explain() {
   const count = wall.order.length;
   const what = which.value === "duplicates" ? `${counted(count, "sample")} that ${count === 1 ? "is" : "are"} nearly the same as another, those with different labels first: correct labels that differ, or leave out all but one of each group.`
     : brushed ? `${counted(count, "sample")} chosen on the map; change a filter to see others.`
+    : which.value === "outliers" ? `${counted(count, "sample")} far from all others, which may belong to no class: leave out those that do not (X).`
     : which.value === "all" ? `${counted(count, "sample")} of the data.`
     : `${counted(count, "label")} that look${count === 1 ? "s" : ""} wrong, of ${facts.labels.toLocaleString()}: a model that learned from the other samples sees another class in ${count === 1 ? "it" : "them"}.`;
-  const how = order.value === "similar" && which.value !== "duplicates" ? " Each group is given → suggested class, similar samples side by side. Select those that the suggestion is right for and accept them (A), keep the others (K)." : "";
+  const how = order.value === "similar" && !["duplicates", "outliers"].includes(which.value) ? " Each group is given → suggested class, similar samples side by side. Select those that the suggestion is right for and accept them (A), keep the others (K)." : "";
   $("why").textContent = count ? what + how : "No sample is left that matches the filters. Change them above.";
 }
 
@@ -432,6 +433,7 @@ act(async () => {
     form.pair.append(make("option", { value: `${given} ${suggested}` }, `${facts.classes[given]} → ${facts.classes[suggested]} (${count})`));
   }
   if (!facts.copies) form.show.querySelector("[value=duplicates]").remove();
+  if (!facts.outliers) form.show.querySelector("[value=outliers]").remove();
   $("why-not").append(...Object.entries(facts.exclusions).map(([name, words], place) => {
     const button = make("button", { type: "button" }, make("kbd", {}, String(place + 1)), " " + words);
     button.addEventListener("click", () => { $("reasons").close(); decide(null, name); });

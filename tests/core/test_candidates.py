@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from reweigh.core.sparse import CandidateSets
+from reweigh.core.candidates import CandidateSets
 from reweigh.data import Dataset, one_of_each
 
 MASK = torch.rand(40, 7, generator=torch.Generator().manual_seed(0)) < 0.3
