@@ -35,6 +35,16 @@ def test_nine_in_ten_intervals_hold_the_truth(order, shift, slope):
     assert np.mean(widths) < 0.8
 
 
+def test_limits_are_no_closer_than_those_of_training_less_what_was_found():
+    doubt, wrong = simulated(0, 0, 1)
+    seen = np.argsort(-doubt)[:300]
+    alone = remaining(doubt, seen, wrong[seen])
+    found = int(wrong[seen].sum())
+    assert remaining(doubt, seen, wrong[seen], (found + 1, 900)) == (alone.estimate, 1, 900 - found)
+    assert remaining(doubt, seen, wrong[seen], (0, 5000)) == (alone.estimate, 0, 1700)
+    assert remaining(doubt, seen, wrong[seen], (found + alone.estimate,) * 2) == alone
+
+
 def test_on_the_grid_it_is_bayes_rule():
     """Two samples and one decision, against a sum over a fine grid written as a loop."""
     doubt = np.array([0.3, 0.6])

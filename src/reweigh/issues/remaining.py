@@ -13,14 +13,16 @@ LIMITS = (0.05, 0.95)
 
 
 class Remaining(NamedTuple):
-    """A number of wrong labels, and the limits between which it lies with a probability of 90 percent."""
+    """A number of wrong labels, and the limits between which it lies."""
 
     estimate: float
     low: float
     high: float
 
 
-def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Remaining:
+def remaining(
+    doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray, counted: tuple[float, float] | None = None
+) -> Remaining:
     """Estimate the number of wrong labels among the samples that nobody has decided about.
 
     The doubt about a label is taken for the probability that it is wrong, after a correction that decisions teach:
@@ -35,6 +37,7 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
         doubt: Shape (N,), from 0 to 1.
         decided: Indices of the samples with a decision, shape (n,).
         wrong: Whether the label of each of these was wrong, shape (n,) bool.
+        counted: How many labels are wrong in all by training, at least and at most; None if it does not say.
     """
     clipped = np.clip(np.nan_to_num(doubt, nan=0.0), EDGE, 1 - EDGE)
     logits = np.log(clipped / (1 - clipped))
@@ -63,11 +66,11 @@ def remaining(doubt: np.ndarray, decided: np.ndarray, wrong: np.ndarray) -> Rema
     order = np.argsort(counts)
     low, high = np.interp(LIMITS, np.cumsum(belief[order]) - belief[order] / 2, counts[order])
     extra = float(belief @ noise) * 1.645**2  # chance besides what is not known about (a, b)
-    return Remaining(
-        mean,
-        max(0.0, mean - float(np.sqrt((mean - low) ** 2 + extra))),
-        min(float(left.sum()), mean + float(np.sqrt((high - mean) ** 2 + extra))),
-    )
+    low, high = mean - float(np.sqrt((mean - low) ** 2 + extra)), mean + float(np.sqrt((high - mean) ** 2 + extra))
+    if counted is not None:
+        least, most = (each - int(wrong.sum()) for each in counted)
+        low, high = min(low, least), max(high, most)
+    return Remaining(mean, max(0.0, low), min(float(left.sum()), high))
 
 
 def _normalized(logs: np.ndarray) -> np.ndarray:

@@ -1,7 +1,6 @@
 """What predictions say about given labels: which class is given for which, and the true class of each sample."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -121,7 +120,7 @@ def expected_shares(predictions: Tensor, given: Tensor) -> Tensor:
     def likelihood(prior: Tensor) -> float:
         stock = take_stock(predictions, given, learned_joint(predictions, given, prior))
         logs, evidence = predictions.clamp_min(TINY).log(), given.to_sparse() @ stock.transition
-        return len(given) * _explained(logs, evidence, stock.prior, stock.temperature)
+        return len(given) * float(_explained(logs, evidence, stock.prior, [stock.temperature]))
 
     return even if likelihood(even) > likelihood(shares) + CLEARLY else shares
 
@@ -148,7 +147,7 @@ def explain(
         least: Lowest probability that counts.
     """
     logs, evidence = predictions.clamp_min(least).log(), given.to_sparse() @ transition
-    temperature = max(temperatures, key=partial(_explained, logs[chosen], evidence[chosen], prior))
+    temperature = temperatures[int(_explained(logs[chosen], evidence[chosen], prior, temperatures).argmax())]
     rows = _at_once(prior)
     for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
         posterior = (some / temperature).softmax(1) * prior * observed
@@ -157,18 +156,19 @@ def explain(
     return logs, temperature
 
 
-def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperature: float) -> float:
-    """Mean log-likelihood of given labels, if predictions are sharpened by this temperature.
+def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperatures: Sequence[float]) -> Tensor:
+    """Mean log-likelihood of given labels, if predictions are sharpened by each temperature, shape (temperatures,).
 
     Args:
         logs: Shape (n, C), logarithms of predictions.
         evidence: Shape (n, C), probability of the given label for each true class.
     """
-    explained, rows = [], _at_once(prior)
+    divisors = torch.tensor(temperatures, dtype=logs.dtype)[:, None, None]
+    explained, rows = [], max(1, _at_once(prior) // len(temperatures))
     for some, observed in zip(logs.split(rows), evidence.split(rows), strict=True):
-        true = (some / temperature).softmax(1) * prior
-        explained.append((true * observed).sum(1) / true.sum(1).clamp_min(TINY))
-    return float(torch.cat(explained).clamp_min(1e-9).log().mean())
+        true = (some / divisors).softmax(2) * prior
+        explained.append((true * observed).sum(2) / true.sum(2).clamp_min(TINY))
+    return torch.cat(explained, 1).clamp_min(1e-9).log().mean(1)
 
 
 def _at_once(prior: Tensor) -> int:

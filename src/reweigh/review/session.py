@@ -272,7 +272,8 @@ class Session:
         right = np.array([found.wrong is False for found in agreed.values()], dtype=bool)
         labeled = self.subject.samples.labeled
         place = np.cumsum(labeled) - 1
-        left = remaining(1 - self.subject.quality[labeled], place[decided[labeled[decided]]], wrong[labeled[decided]])
+        doubt, known = 1 - self.subject.quality[labeled], labeled[decided]
+        left = remaining(doubt, place[decided[known]], wrong[known], self.subject.counted)
         mine = [index for index, each in rows if self.reviewer in each]
         return {
             "suspicious": int(self._issue.sum()),

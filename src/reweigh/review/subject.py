@@ -14,6 +14,7 @@ from reweigh.errors import DataError
 from reweigh.fit import Fit
 from reweigh.fit.run_folder import not_ended, open_run
 from reweigh.fit.similar import Similar, similar_of
+from reweigh.issues import Finding
 from reweigh.runs.read import read_account
 from reweigh.runs.tables import Samples
 
@@ -33,6 +34,7 @@ class Subject:
         trouble: Why they cannot be shown; empty if they can.
         held_out: How many samples, the last ones, were not trained on.
         classes: The classes as the caller writes them, such as numbers; by default their names.
+        finding: How many labels of each class are wrong; None if training does not say.
     """
 
     title: str
@@ -44,6 +46,15 @@ class Subject:
     trouble: str = ""
     held_out: int = 0
     classes: Sequence[Any] = ()
+    finding: Finding | None = None
+
+    @property
+    def counted(self) -> tuple[float, float] | None:
+        """How many labels are wrong, at least and at most; None if training does not say."""
+        if self.finding is None or len(self.finding.low) != len(self.class_names):
+            return None
+        sizes = np.bincount(self.samples.given[self.samples.labeled], minlength=len(self.class_names))
+        return float(sizes @ np.array(self.finding.low)), float(sizes @ np.array(self.finding.high))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "classes", self.class_names if len(self.classes) == 0 else self.classes)
@@ -70,7 +81,15 @@ def of_run(path: Path) -> Subject:
     looks = None if dataset is None else Viewer(dataset)
     names = account.classes.names
     return Subject(
-        account.name, run.decisions, names, samples, similar_of(plan, dataset), looks, account.no_data, held_out
+        account.name,
+        run.decisions,
+        names,
+        samples,
+        similar_of(plan, dataset),
+        looks,
+        account.no_data,
+        held_out,
+        finding=account.classes.finding,
     )
 
 
@@ -102,4 +121,5 @@ def of_fit(
         Similar(dataset, found.front),
         Viewer(dataset, frame),
         classes=classes,
+        finding=found.finding,
     )

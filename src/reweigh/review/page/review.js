@@ -228,7 +228,7 @@ function progress(state) {
   $("bar").value = seen;
   $("done").textContent = `${seen.toLocaleString()} of ${suspicious.toLocaleString()} suspicious, ${mine.toLocaleString()} in all`;
   const [count, low, high] = remaining.map((each) => each.toLocaleString());
-  $("left").textContent = `${wrong.toLocaleString()} wrong and ${right.toLocaleString()} right so far; about ${count} wrong labels left (90%: ${low} to ${high})`
+  $("left").textContent = `${wrong.toLocaleString()} wrong and ${right.toLocaleString()} right so far; about ${count} wrong labels left (between ${low} and ${high})`
     + (excluded ? `; ${excluded.toLocaleString()} left out` : "") + (disputed ? `; ${disputed} disputed` : "") + (reviewers.length > 1 ? `; reviewers: ${reviewers.join(", ")}` : "");
 }
 
