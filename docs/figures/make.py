@@ -55,7 +55,7 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         photograph(browser, (run / "report.html").as_uri(), "report.png", ".gallery", TO_THE_CARDS)
         review = Review(of_run(run), "ann").start()
-        photograph(browser, review.address, "review.png", ".similar img")
+        photograph(browser, review.address, "review.png", ".tile img")
         review.stop()
         browser.close()
 

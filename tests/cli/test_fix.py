@@ -31,6 +31,7 @@ def test_a_table_and_going_on(run, here):
     first = run(*words)
     assert first.exit_code == 0, first.output
     assert "Next: reweigh train --data" in first.output
+    assert "Nobody looked at these labels" in first.output
     assert Path("table.csv").read_bytes() == before
     changed = [
         row

@@ -89,6 +89,9 @@ def fix(
     echo()
     show_changes(correction.pairs(), int(correction.samples.labeled.sum()))
     show_copy(copy, correction.write(copy, force=yes, overwrite=overwrite, links=links))
+    if accept_all:
+        echo("Nobody looked at these labels. Where classes overlap, most suggestions can be wrong: look at some with")
+        echo(f"reweigh review {folder}, or count the wrong labels with reweigh audit {folder}.")
 
 
 def beside(source: "Source") -> Path:

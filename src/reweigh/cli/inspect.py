@@ -179,10 +179,10 @@ def show_findings(
     echo(f"{data}: {samples} of {shape_words(findings.shape)}, {classes}\n")
     for line in bars(dict(zip(findings.class_names, findings.class_sizes, strict=True))):
         echo(line)
-    described = families(dataset)
+    described = families(dataset) if usable else []
     if len(described) == 1:
         echo("\nClass sizes hardly differ: all classes would share one weighting curve.")
-    else:
+    elif described:
         echo("\nFamilies of classes that would share a weighting curve:")
         for words in described:
             echo(fill(words, LINE_CHARS, initial_indent="  ", subsequent_indent="    "))

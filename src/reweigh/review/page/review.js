@@ -153,6 +153,7 @@ async function turn(to, index) {
 
 async function chart() {
   offer();
+  if (!plane) $("map-why").textContent = "Comparing all samples; with tens of thousands of photos, this takes some seconds …";
   const found = await ask("map");
   $("map-why").textContent = found.trouble || `${counted(found.index.length, "sample")} by ${found.how} of their features, similar ones near each other; those that look wrong are larger, on top. Drag a rectangle to see its samples in the grid.`;
   if (found.trouble) { for (const each of $("map").querySelectorAll("canvas, select, #legend")) each.hidden = true; return; }
@@ -177,7 +178,7 @@ function draw() {
   }
   const rows = [];
   for (const [name, value] of card.values) {
-    if (value.length > 80) shown.append(make("div", { class: "long" }, make("b", {}, make("bdi", {}, name)), make("bdi", {}, value)));
+    if (value.length > 80 || card.values.length === 1) shown.append(make("div", { class: "long" }, make("b", {}, make("bdi", {}, name)), make("bdi", {}, value)));
     else rows.push(make("tr", {}, make("th", { scope: "row" }, make("bdi", {}, name)), make("td", {}, make("bdi", {}, value))));
   }
   if (rows.length) shown.append(make("table", {}, make("tbody", {}, ...rows)));
@@ -323,7 +324,7 @@ const actions = {
   grid: () => view === "grid" || act(() => turn("grid")),
   cards: () => view === "cards" || act(() => turn("cards")),
   plane: () => view === "map" || act(() => turn("map")),
-  help: () => $("keys").showModal(),
+  help: () => { $("keys").showModal(); $("keys").scrollTop = 0; },
 };
 const keys = { ArrowLeft: "back", ArrowRight: "next" };
 for (const [id, action] of Object.entries(actions)) {
