@@ -24,11 +24,9 @@ INPUTS, TRUSTED = torch.randn(14, 4, generator=torch.Generator().manual_seed(0))
 TRUSTED_LABELS = torch.arange(6) % 3
 PARTS = [(slice(0, 5), slice(0, 2)), (slice(5, 8), slice(2, 6))]  # of unequal size, and of the trusted samples
 ALL = slice(None), slice(None)
-NORMALIZED = itertools.cycle(NORMALIZERS)  # every engine with every look-ahead, and every look-ahead and normalizer
-COMBINED = [(*pair, next(NORMALIZED)) for pair in itertools.product(ENGINES, ["virtual", "real"])]
-COMBINED += [("forward", lookahead, name) for lookahead in ("virtual", "real") for name in NORMALIZERS]
 CASES: dict[str, dict[str, Any]] = {
-    " ".join(options): dict(zip(("engine", "lookahead", "normalize"), options, strict=True)) for options in COMBINED
+    " ".join(options): dict(zip(("engine", "lookahead", "normalize"), options, strict=True))
+    for options in itertools.product(ENGINES, ["virtual", "real"], NORMALIZERS)
 }
 CASES["free"] = {"weight_net": "free"}
 CASES["last layer"] = {"scope": "last-layer"}
