@@ -219,7 +219,8 @@ def by_votes(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
     long = split.long.rename(columns={"sample": "task", "labeler": "worker"})
     size, number = range(len(split.train)), np.arange(len(split.train))
     for name, method in (("dawid-skene", DawidSkene(n_iter=50)), ("glad", GLAD(n_iter=30))):
-        found = method.fit(long).probas_.reindex(index=size, columns=range(split.classes)).fillna(0).to_numpy()
+        rows: Any = method.fit(long).probas_
+        found = rows.reindex(index=size, columns=range(split.classes)).fillna(0).to_numpy()
         yield name, split.scores(found.argmax(1), 1 - found.max(1), 1 - found[number, split.majority])
 
 
