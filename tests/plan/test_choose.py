@@ -36,6 +36,15 @@ def test_batches_and_epochs(samples):
     assert default_batch_size(samples + 1) >= batch
 
 
+@pytest.mark.parametrize(
+    ("shape", "columns", "trees"),
+    [((30,), False, True), ((1280,), False, False), ((1280,), True, True), ((30_000,), True, False)],
+)
+def test_trees_look_at_tables_not_at_features_of_a_network(shape, columns, trees):
+    found = method(Facts(1000, shape, (500, 500), columns=columns), beside=True).values
+    assert ("method.beside" in found) == trees
+
+
 @pytest.mark.parametrize(("epochs", "warm_up"), [(1, 0), (2, 1), (10, 1), (50, 5), (200, 20)])
 def test_the_warm_up_is_a_tenth_but_never_all(epochs, warm_up):
     assert warmup_epochs(epochs) == warm_up
