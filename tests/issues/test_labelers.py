@@ -173,6 +173,24 @@ def test_a_majority_of_copies_of_a_careless_labeler_is_outvoted_with_a_weak_mode
     assert (found.dependence > 0).nonzero().tolist() == [[1, 2], [1, 3], [2, 1], [2, 3], [3, 1], [3, 2]]
 
 
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_a_careless_labeler_and_an_echo_are_not_taken_for_the_truth_without_a_model(seed):
+    random, samples = np.random.default_rng(seed), 1000
+    true = random.choice(4, samples, p=[0.7, 0.22, 0.04, 0.04])
+
+    def said(what, wrong):
+        return np.where(random.random(samples) < wrong, (what + random.integers(1, 4, samples)) % 4, what)
+
+    labels = {"ann": said(true, 0.1), "eve": said(true, 0.4)}
+    labels |= {"echo": said(labels["eve"], 0.1), "bob": said(true, 0.1), "cem": said(true, 0.1)}
+    gaps = {name: np.where(random.random(samples) < 0.8, column, -1) for name, column in labels.items()}
+    votes, consensus = first_consensus(Votes.of(gaps))
+    voted, right = votes.counts.numpy() > 0, torch.from_numpy(true)
+    majority = (votes.tally().argmax(1) == right).numpy()[voted].mean()
+    assert (consensus == right).numpy()[voted].mean() > majority - 0.03
+    assert len(votes.classes) == 4
+
+
 def test_rules_that_say_one_class_are_believed_although_few_fire_together():
     """Given that it fires, such a rule says its class whatever the true one: a plain confusion explains any classes."""
     rules = [(0, 0.95), (0, 0.8), (0, 0.7), (1, 0.95), (1, 0.85), (1, 0.75)]

@@ -128,16 +128,16 @@ def weigh_votes(
         held_out: Shape (n,), indices of these samples.
     """
     tally = votes.tally() + 0.1
-    starts = [tally / tally.sum(1, keepdim=True)]
+    majority = tally / tally.sum(1, keepdim=True)
+    starts = [majority, majority]  # the first converges before it is asked which labelers repeat each other
     logs = torch.zeros_like(tally) if predictions is None else predictions.clamp_min(TINY).log()
     apart, some = logs, slice(None)
     if held_out is not None and unseen is not None and len(held_out):
         apart = logs.index_copy(0, held_out, unseen.clamp_min(TINY).log())
         some = held_out
     if predictions is not None:
-        shares = starts[0].mean(0)
-        both = (starts[0].log() * votes.counts[:, None] + logs).softmax(1)
-        starts = [both, trusted_by_model(votes, predictions, shares)]
+        both = (majority.log() * votes.counts[:, None] + logs).softmax(1)
+        starts = [both, trusted_by_model(votes, predictions, majority.mean(0))]
     scored = _some_votes(votes, some)
     first = [_converged(votes, logs, _counted(votes, starts[0], None))]
     first += [_counted(votes, start, None) for start in starts[1:]]
@@ -154,9 +154,10 @@ def first_consensus(votes: Votes) -> tuple[Votes, Tensor]:
         posterior = votes.tally() if shared < MIN_SHARED_SAMPLES else weigh_votes(votes).posterior
         labels = torch.where(votes.counts > 0, posterior.argmax(1), -1)
         found = torch.bincount(labels[labels >= 0], minlength=len(votes.classes)) > 0
-        if int(found.sum()) < 2:  # too few votes to learn anything about labelers
-            labels = torch.where(votes.counts > 0, votes.tally().argmax(1), -1)
-            found = torch.bincount(labels[labels >= 0], minlength=len(votes.classes)) > 0
+        by_majority = torch.where(votes.counts > 0, votes.tally().argmax(1), -1)
+        sizes = torch.bincount(by_majority[by_majority >= 0], minlength=len(votes.classes))
+        if int(found.sum()) < 2 or bool((sizes[~found] >= MIN_SHARED_SAMPLES).any()):  # too little is known
+            labels, found = by_majority, sizes > 0
         if bool(found.all()) or int(found.sum()) < 2:
             return votes, labels
         lost = (~found)[votes.label]
