@@ -1,9 +1,10 @@
 """What runs of the paper's experiments came to: python benchmarks/evidence.py RUNS [--write docs/paper.md]
 
 RUNS holds ``a`` (a quarter of the published schedule) and ``b`` (its full length), with one run of Table 1 per folder,
-called FACTOR-METHOD; and ``d``, the ablations, with one JSON file of ``reweigh compare`` per setting. Prints Markdown
-tables of the runs that are finished (errors; accuracy by class and learned weights, which the paper shows as figures),
-and the names of the others. With --write, the tables replace what stands in a page between its two marks.
+called FACTOR-METHOD; ``partial``, runs of that table, with the names that ``reweigh tables partial --commands`` gives;
+and ``d``, the ablations, with one JSON file of ``reweigh compare`` per setting. Prints Markdown tables of the runs that
+are finished (errors; accuracy by class and learned weights, which the paper shows as figures), and the names of the
+others. With --write, the tables replace what stands in a page between its two marks.
 """
 
 import argparse
@@ -63,6 +64,20 @@ def long_tails(runs: Path) -> Iterator[str]:
             yield from curves(runs_of, f"factor {factor}, {length}")
         if left := [f"{run.name} ({status(Run(run))})" for run in folders if run not in done]:
             yield from ("", f"Not finished: {', '.join(left)}.")
+
+
+def candidates(runs: Path) -> Iterator[str]:
+    """Table ``partial``: the accuracy after the last epoch of each finished run, beside that of the paper."""
+    lines = []
+    for row, cells in table("partial").rows.items():
+        for cell in cells:
+            if status(Run(runs / "partial" / cell.run)) == "finished":
+                accuracy = [100 * line["test_accuracy"] for line in Run(runs / "partial" / cell.run).read_metrics()]
+                paper = f"{cell.paper:.2f} ± {cell.spread:.2f}"
+                lines.append(f"| {row}, {cell.column} | {paper} | {accuracy[-1]:.2f} | {len(accuracy)} |")
+    if lines:
+        yield from ("", "Table `partial`, candidate labels: accuracy in percent after the last epoch, one seed.", "")
+        yield from ("| cell | paper | here | epochs |", "|---|---|---|---|", *lines)
 
 
 def by_class(runs: dict[str, Path], setting: str) -> Iterator[str]:
@@ -129,7 +144,7 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--write", type=Path, metavar="PAGE")
     given = parser.parse_args()
-    lines = "\n".join([*long_tails(given.runs), *ablations(given.runs)]).strip()
+    lines = "\n".join([*long_tails(given.runs), *candidates(given.runs), *ablations(given.runs)]).strip()
     if not given.write:
         print(lines)
         return
