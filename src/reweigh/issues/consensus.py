@@ -18,7 +18,7 @@ from reweigh.names import listed
 if TYPE_CHECKING:
     import pandas as pd
 
-SYSTEMATIC_ERROR = 0.015  # standard deviation of an estimated accuracy because the posterior is not exact; measured
+SYSTEMATIC_ERROR = 0.025  # standard deviation of an estimated accuracy because the posterior is not exact; measured
 SYSTEMATIC_ERROR_OF_RULES = 0.12  # that of rules, confirmed by a model that reads the same words; by nine rules
 MIN_MISTAKEN = 0.05  # share of a true class that must be mistaken for another to be named
 MAX_ASKED_LABELERS = 20  # the most accurate for their cost, among whom the next labeler is chosen
