@@ -268,9 +268,8 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
         values = {"method.name": "two-looks", "method.beside": "linear"}
         return Choice(values, f"{why}; networks and logistic regression together")
     classes = len(facts.class_sizes)
-    trees = classes if classes > 2 else 1
-    many = not (facts.is_table or facts.columns)  # features of a network and the like, of which trees need all
-    if many or classes > TREE_CLASSES or facts.samples * prod(facts.shape) * trees > TREE_WORK:
+    work = facts.samples * prod(facts.shape) * (classes if classes > 2 else 1)
+    if not (facts.is_table or facts.columns) or classes > TREE_CLASSES or work > TREE_WORK:  # trees need all features
         return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
     values = {"method.name": "two-looks", "method.beside": TREES, "method.meta_every": SPARE_META}
     return Choice(values, f"{why}; networks and boosted trees together")
