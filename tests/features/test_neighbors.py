@@ -66,3 +66,15 @@ def test_identical_rows_are_near_duplicates_of_each_other():
 
 def test_too_few_samples():
     assert neighborhood(torch.randn(10, 4), PHOTOS) is None
+
+
+def test_outliers_are_found_among_fewer_samples_than_features():
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randn(200, 400, generator=generator) @ torch.diag(torch.linspace(1, 0.1, 400))
+    rows[:, 0] += 4
+    rows[:6] = torch.randn(6, 400, generator=generator) * 0.1
+    rows[:6, 399] += 4
+    found = neighborhood(rows, PHOTOS)
+    assert found is not None
+    assert found.outlier[:6].all()
+    assert int(found.outlier[6:].sum()) <= 6

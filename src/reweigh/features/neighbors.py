@@ -54,7 +54,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     A sample and its nearest one are near-duplicates if they are, say, half as far apart as each is from its next ten
     neighbors: a fixed distance would find too many where samples are dense. An outlier is far from its k-th neighbor,
     where k is, say, a fiftieth of the samples: foreign images come in groups that are alike, and with a small k they
-    would vouch for each other.
+    would vouch for each other. Fewer samples than features are not whitened: all would be equally far apart.
     """
     if not MIN_SAMPLES <= len(rows) <= MAX_SAMPLES:
         if len(rows) > MAX_SAMPLES:
@@ -68,7 +68,7 @@ def neighborhood(rows: Inputs, rule: Rule) -> Neighborhood | None:
     around = distance[:, 1 : 1 + USUAL_NEIGHBORS].mean(1)
     first, other = distance[:, 0], index[:, 0]
     close = (first < rule.close * torch.minimum(around, around[other])) | (first <= EPS_DISTANCE)
-    last = nearest(whitened(rows) if rule.whitens else rows, k)[0][:, -1]
+    last = nearest(whitened(rows) if rule.whitens and len(rows) > rows.shape[1] else rows, k)[0][:, -1]
     middle = last.median()
     spread = 1.4826 * (last - middle).abs().median()  # the standard deviation, if most are normally distributed
     return Neighborhood(torch.where(close, other, -1), last > middle + rule.far * spread)

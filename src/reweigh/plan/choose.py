@@ -269,7 +269,7 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
         return Choice(values, f"{why}; networks and logistic regression together")
     classes = len(facts.class_sizes)
     work = facts.samples * prod(facts.shape) * (classes if classes > 2 else 1)
-    if not (facts.is_table or facts.columns) or classes > TREE_CLASSES or work > TREE_WORK:  # trees need all features
+    if not (facts.is_table or facts.columns) or classes > TREE_CLASSES or work > TREE_WORK:
         return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
     values = {"method.name": "two-looks", "method.beside": TREES, "method.meta_every": SPARE_META}
     return Choice(values, f"{why}; networks and boosted trees together")
