@@ -59,10 +59,7 @@ RULES = {  # of a lexicon for Hausa: the class, and words that stand for it
     "states": ("Nigeria", "kano kaduna borno legas abuja zamfara katsina sokoto bauchi adamawa yobe neja benue filato"),
     "nigeria": ("Nigeria", "najeriya nigeria nijeriya buhari jonathan haram chibok efcc"),
     "africa": ("Africa", "afirka afrika africa au ecowas"),
-    "neighbors": (
-        "Africa",
-        "nijar niger ghana kamaru chadi mali kenya somaliya sudan masar libya congo kongo",
-    ),
+    "neighbors": ("Africa", "nijar niger ghana kamaru chadi mali kenya somaliya sudan masar libya congo kongo"),
     "america": ("World", "amurka amirka trump obama clinton washington"),
     "powers": ("World", "china rasha iran koriya isra'ila faransa birtaniya siriya turkiyya jamus turai iraqi"),
 }
@@ -226,9 +223,7 @@ def by_votes(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def by_crowdlab(split: Split) -> Iterator[tuple[str, dict[str, Any]]]:
     """CROWDLAB, on cross-validated predictions of the default classifier, which serve it better than its networks'."""
-    from cleanlab.multiannotator import (  # pyright: ignore[reportMissingImports]
-        get_label_quality_multiannotator,
-    )
+    from cleanlab.multiannotator import get_label_quality_multiannotator  # pyright: ignore[reportMissingImports]
 
     voted = np.flatnonzero(split.voted)
     folds = StratifiedKFold(3, shuffle=True, random_state=split.seed)

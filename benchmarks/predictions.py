@@ -31,12 +31,7 @@ CLASSIFIERS: dict[str, Callable[[], Any]] = {
     "mlp": lambda: MLPClassifier((64,), max_iter=15, random_state=0),
 }
 TEXTS = ("hausa-news", "relations-by-llm")
-PEOPLE = (
-    "cifar10n-aggregate",
-    "cifar10n-random1",
-    "cifar10-feature-dependent-1-35",
-    "cifar10-feature-dependent-2-35",
-)
+PEOPLE = ("cifar10n-aggregate", "cifar10n-random1", "cifar10-feature-dependent-1-35", "cifar10-feature-dependent-2-35")
 DIGITS = (("sym", 0.02), ("sym", 0.13), ("sym", 0.4), ("way", 0.2))
 
 

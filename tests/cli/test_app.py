@@ -81,11 +81,7 @@ def modules_after(code, **environment):
     """Which heavy modules a fresh Python has loaded after ``code``."""
     code = f"import sys\n{code}\nprint('|'.join(m for m in {HEAVY} if m in sys.modules), file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **environment},
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
     )
     return done.stderr.splitlines()[-1], done.stdout
 

@@ -13,13 +13,7 @@ def plot(curves, **size):
 
 def test_a_falling_line_falls_and_a_constant_stays():
     rows, _ = plot([[1.0, 0.0], [0.5, 0.5]], height=5, width=5)
-    assert rows == [
-        "a    ",
-        " a   ",
-        "bbabb",
-        "   a ",
-        "    a",
-    ]
+    assert rows == ["a    ", " a   ", "bbabb", "   a ", "    a"]
 
 
 def test_the_rarest_family_is_on_top_where_curves_meet():

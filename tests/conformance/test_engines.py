@@ -283,8 +283,7 @@ def _consistent(case: Case) -> Objective:
     """Soft labels, and a second forward on another view that should give the pseudo-labels too: CMW-Net-SL+."""
     pseudo, view = torch.softmax(torch.randn(10, 4), 1), torch.randn(10, 12)
     return with_rest(
-        soft_labels(loss, case.inputs, case.labels, pseudo),
-        lambda forward: 0.7 * loss(forward(view), pseudo).mean(),
+        soft_labels(loss, case.inputs, case.labels, pseudo), lambda forward: 0.7 * loss(forward(view), pseudo).mean()
     )
 
 

@@ -266,10 +266,7 @@ LOUD: dict[str, tuple[dict[str, Any], str]] = {
     "a mask on a parameter": ({"model": around(torch.tanh), "hook": mask}, r"gets another gradient .*off by 0\.\d+ "),
     "gradients times 0.1": ({"model": around(torch.tanh), "hook": scale}, r"gets another gradient .*off by 0\.9 "),
     "after accumulation": ({"model": around(torch.tanh), "hook": accumulated}, r"gets another gradient .*off by 0\.9 "),
-    "clipping before the step": (
-        {"model": around(torch.tanh), "hook": clipped},
-        r"SGD took is not the.*off by ",
-    ),
+    "clipping before the step": ({"model": around(torch.tanh), "hook": clipped}, r"SGD took is not the.*off by "),
     "clamp on an activation": ({"model": around(clamped)}, r"engine 'forward' is off by .*there is no better one"),
     "state in an attribute": ({"model": lambda: Around(Remembering())}, r"repeated as it was, gave other losses"),
     "parameters of nobody": ({"model": Unregistered}, r"depends on 1 tensor \(shape \(12,\)\)"),

@@ -33,11 +33,7 @@ def _lenient() -> Any:
 @pytest.mark.usefixtures("_lenient")
 @pytest.mark.parametrize(
     ("name", "library", "least"),
-    [
-        ("accelerate_loop", "accelerate", 0.7),
-        ("skorch_net", "skorch", 0.7),
-        ("timm_model", "torch", 0.8),
-    ],
+    [("accelerate_loop", "accelerate", 0.7), ("skorch_net", "skorch", 0.7), ("timm_model", "torch", 0.8)],
 )
 def test_models_learn_in_spite_of_wrong_labels(name: str, library: str, least: float) -> None:
     assert main_of(name, library)() > least

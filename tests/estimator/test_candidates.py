@@ -101,7 +101,6 @@ def test_what_is_no_mask(y, words):
 
 def test_a_mask_that_is_not_announced_is_recognized(blobs, mask):
     with pytest.raises(
-        DataError,
-        match=r"a mask of candidate labels needs candidates=True\. If each column is a labeler, pass",
+        DataError, match=r"a mask of candidate labels needs candidates=True\. If each column is a labeler, pass"
     ):
         RobustClassifier(epochs=1).fit(blobs[0], mask)

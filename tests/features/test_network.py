@@ -65,10 +65,7 @@ def test_the_key_changes_with_everything_that_counts():
 
 @pytest.mark.parametrize(
     ("module", "words"),
-    [
-        (nn.Linear(7, 2), "cannot take samples of shape"),
-        (nn.Identity(), r"returns \(2, 3, 4, 4\) for two samples"),
-    ],
+    [(nn.Linear(7, 2), "cannot take samples of shape"), (nn.Identity(), r"returns \(2, 3, 4, 4\) for two samples")],
 )
 def test_a_module_that_gives_no_rows(module, words):
     with pytest.raises(ModelError, match=words):

@@ -33,11 +33,7 @@ def gce(row, label, place):
 
 @pytest.mark.parametrize(
     ("name", "options", "formula"),
-    [
-        ("focal", {"gamma": 3.0}, focal),
-        ("class-balanced", {"beta": 0.9}, class_balanced),
-        ("gce", {"q": 0.4}, gce),
-    ],
+    [("focal", {"gamma": 3.0}, focal), ("class-balanced", {"beta": 0.9}, class_balanced), ("gce", {"q": 0.4}, gce)],
 )
 def test_two_steps_by_hand(tiny, by_hand, name, options, formula):
     problem = tiny(name, **options)
@@ -49,12 +45,7 @@ def test_two_steps_by_hand(tiny, by_hand, name, options, formula):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("focal", {"gamma": 0.0}),
-        ("class-balanced", {"beta": 0.0}),
-        ("gce", {"q": 1e-10}),
-    ],
+    ("name", "options"), [("focal", {"gamma": 0.0}), ("class-balanced", {"beta": 0.0}), ("gce", {"q": 1e-10})]
 )
 def test_where_it_is_plain_training(like_erm, name, options):
     like_erm(name, near=1e-8, **options)

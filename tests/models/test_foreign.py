@@ -97,11 +97,7 @@ def test_building_draws_as_the_class_itself(module):
 @pytest.mark.parametrize(
     ("member", "options", "message"),
     [
-        (
-            "Nett",
-            {},
-            r"no torch.nn.Module class and no function 'Nett'; it has: Net, fixed, no_module, of_anything",
-        ),
+        ("Nett", {}, r"no torch.nn.Module class and no function 'Nett'; it has: Net, fixed, no_module, of_anything"),
         ("number", {}, "has no torch.nn.Module class and no function 'number'"),
         ("Net", {"widht": 3}, "'mine4:Net' cannot be built for .*TypeError.*widht"),
         ("no_module", {}, "returns an object of type function; it must be a torch.nn.Module"),

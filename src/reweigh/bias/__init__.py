@@ -21,9 +21,6 @@ BIASES: dict[str, Callable[..., Biased]] = {
 }
 
 # labels, num_classes, seed, *, q -> sets of labels, so they have their own table
-CANDIDATES: dict[str, Callable[..., CandidateSets]] = {
-    "independent": independent,
-    "pairs": pairs,
-}
+CANDIDATES: dict[str, Callable[..., CandidateSets]] = {"independent": independent, "pairs": pairs}
 
 __all__ = ["BIASES", "CANDIDATES", "Biased", "apply", "summarize"]

@@ -102,13 +102,7 @@ While it trains, reweigh learns how much to trust each sample. To start with you
   reweigh train --data photos/ and then reweigh issues, review, report: the same step by step
 """
 
-app = typer.Typer(
-    cls=Verbs,
-    help=HELP,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(cls=Verbs, help=HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def _print_version(wanted: bool) -> None:

@@ -15,10 +15,7 @@ from reweigh.recipes.read import Contents, check, for_bias, for_method, read
 
 CLEAN = "clean"
 # what is not a bias of the labels but is named like one, and what its number means
-OTHERS = {
-    "candidates": "the q of candidates, a number, at least 0, at most 1",
-    "labeled": "how many labels to keep",
-}
+OTHERS = {"candidates": "the q of candidates, a number, at least 0, at most 1", "labeled": "how many labels to keep"}
 
 Changes = dict[str, Any]  # what [data] of a recipe gets for ``bias``, ``candidates`` and ``labeled``
 

@@ -45,11 +45,7 @@ class Reviewing:
         return LabelAudit(self.label_issues_, n)
 
     def review(
-        self: Any,
-        X: Any,
-        file: str | Path = "decisions.jsonl",
-        reviewer: str | None = None,
-        audit: int | None = None,
+        self: Any, X: Any, file: str | Path = "decisions.jsonl", reviewer: str | None = None, audit: int | None = None
     ) -> "Review":
         """Serve a page on this computer to check the suspicious labels; its address is shown.
 

@@ -173,14 +173,7 @@ def foreign(name: str, trust_code: bool = False) -> Callable[..., Network | Text
 
 
 def _opened(
-    name: str,
-    source: str,
-    member: str,
-    trust_code: bool,
-    input_shape: tuple[int, ...],
-    /,
-    *,
-    resize: Resize = "crop",
+    name: str, source: str, member: str, trust_code: bool, input_shape: tuple[int, ...], /, *, resize: Resize = "crop"
 ) -> Network | TextNetwork:
     """A network from outside the package, with its own input size and normalization.
 

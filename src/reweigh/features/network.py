@@ -154,10 +154,7 @@ STRIDE = 32
 
 
 def efficientnet_lite0(
-    input_shape: tuple[int, ...],
-    *,
-    size: Annotated[int, Ge(32)] | None = None,
-    resize: Resize = "crop",
+    input_shape: tuple[int, ...], *, size: Annotated[int, Ge(32)] | None = None, resize: Resize = "crop"
 ) -> Network:
     """EfficientNet-Lite0 trained on ImageNet, 1,280 features; works offline, needs the extra ``pretrained``.
 

@@ -19,11 +19,7 @@ from reweigh.training import Run
 
 logger = logging.getLogger(__name__)
 # Why a sample is left out of training and of corrected copies.
-EXCLUSIONS = {
-    "no-class": "belongs to no class",
-    "unusable": "unusable",
-    "duplicate": "duplicate of another sample",
-}
+EXCLUSIONS = {"no-class": "belongs to no class", "unusable": "unusable", "duplicate": "duplicate of another sample"}
 
 
 class Decision(NamedTuple):

@@ -26,12 +26,7 @@ class Normalized(nn.Module):
     """A model and the normalization before it."""
 
     def __init__(
-        self,
-        model: nn.Module,
-        mean: tuple[float, ...],
-        std: tuple[float, ...],
-        rank: int,
-        limit: float | None = None,
+        self, model: nn.Module, mean: tuple[float, ...], std: tuple[float, ...], rank: int, limit: float | None = None
     ) -> None:
         super().__init__()
         self.model, self.limit = model, limit

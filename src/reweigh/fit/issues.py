@@ -183,12 +183,7 @@ def is_held_out(plan: Plan, test_set: Dataset | None) -> bool:
 
 
 def judge_samples(
-    trainer: Trainer,
-    trained: Trained,
-    train_set: Dataset,
-    kept: Tensor,
-    apart: Tensor,
-    weighting: Weighting | None,
+    trainer: Trainer, trained: Trained, train_set: Dataset, kept: Tensor, apart: Tensor, weighting: Weighting | None
 ) -> Samples:
     """What training found out about each sample, and how credible its label is.
 

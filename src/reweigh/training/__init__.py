@@ -9,11 +9,7 @@ from reweigh.training.result import Result
 from reweigh.training.run import Run
 from reweigh.training.schedules import adam, adamw, constant, cosine, cosine_7_16, cosine_restarts, sgd, step
 
-OPTIMIZERS = {
-    "adam": adam,
-    "adamw": adamw,
-    "sgd": sgd,
-}
+OPTIMIZERS = {"adam": adam, "adamw": adamw, "sgd": sgd}
 
 SCHEDULES = {
     "constant": constant,

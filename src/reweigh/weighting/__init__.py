@@ -14,10 +14,7 @@ from reweigh.weighting.saved import (
     save_weighting,
 )
 
-WEIGHTINGS: dict[str, Callable[[int, int], WeightNet]] = {
-    "class-aware": ClassAwareNet,
-    "free": FreeWeights,
-}
+WEIGHTINGS: dict[str, Callable[[int, int], WeightNet]] = {"class-aware": ClassAwareNet, "free": FreeWeights}
 
 __all__ = [
     "WEIGHTINGS",

@@ -71,8 +71,7 @@ def test_what_is_not_known(tmp_path):
         read(tmp_path)
     (tmp_path / "x.doc").touch()
     with pytest.raises(
-        DataError,
-        match=r"not a folder that reweigh can read; give images in one .* a table .* or a folder of images",
+        DataError, match=r"not a folder that reweigh can read; give images in one .* a table .* or a folder of images"
     ):
         read(tmp_path)
     with pytest.raises(DataError, match=r"x\.doc: not a file that reweigh can read; give .*\.csv"):

@@ -120,10 +120,7 @@ def official_files(name: str, about: str) -> Callable[..., Splits]:
 
 
 def digits(
-    root: Path,
-    *,
-    test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.3,
-    train_size: Annotated[int, Gt(0)] | None = None,
+    root: Path, *, test_fraction: Annotated[float, Gt(0), Lt(1)] = 0.3, train_size: Annotated[int, Gt(0)] | None = None
 ) -> Splits:
     """Handwritten digits, 1,797 images of 8 x 8 in gray that come with scikit-learn, for experiments that take seconds.
 

@@ -18,14 +18,7 @@ from reweigh.data.tables.cells import as_numbers, cells_of
 from reweigh.data.tables.columns import Categorical, Column, Numeric, fit_categorical, fit_date, fit_numeric
 from reweigh.data.tables.decide import Kind, ReadAs, decide
 from reweigh.data.tables.numbers import far_words
-from reweigh.data.tables.text import (
-    Plain,
-    TextRows,
-    TfIdf,
-    WordsAndVectors,
-    fit_tf_idf,
-    fit_words_and_vectors,
-)
+from reweigh.data.tables.text import Plain, TextRows, TfIdf, WordsAndVectors, fit_tf_idf, fit_words_and_vectors
 from reweigh.errors import DataError
 from reweigh.names import suggestion
 

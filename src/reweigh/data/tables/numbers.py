@@ -16,7 +16,7 @@ CODES = "USD|EUR|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|CZK|BRL|ZAR|KRW|MXN
 CELL = re.compile(
     rf"(?P<open>\()?\s*(?P<minus>[-+−–])?\s*(?P<before>[A-Z]{{0,3}}[{SIGNS}]|(?:{CODES})(?=[\s\d]))?\s*"
     rf"(?P<inner>[-+−–])?\s*(?P<body>(?:\d[\d.,'’_ ]*)?\d\.?|[.,]\d+)(?P<power>[eE][-+]?\d+)?"
-    rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?",
+    rf"\s*(?P<after>(?![eE]\d)[^\d\s.,;:+\-−–()'’_?*=<>\[\]{{}}][^\d;:,()?*=<>\[\]{{}}]{{0,11}}?)?\s*(?P<close>\))?"
 )
 MINUS = "-−–"
 INFINITE = ("inf", "-inf", "+inf", "infinity", "-infinity")

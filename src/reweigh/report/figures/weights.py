@@ -71,10 +71,7 @@ def plot_weighting(
 
 
 def plot_weightings(
-    nets: Mapping[str, nn.Module],
-    families: Sequence[str],
-    max_loss: float,
-    figure: "Figure | SubFigure | None" = None,
+    nets: Mapping[str, nn.Module], families: Sequence[str], max_loss: float, figure: "Figure | SubFigure | None" = None
 ) -> "Figure":
     """The functions of several runs, one panel per family and one line per run.
 
