@@ -86,3 +86,10 @@ def test_gaps_in_an_array_are_those_of_a_frame():
     whole = RobustClassifier("erm", epochs=2, random_state=0).fit(np.nan_to_num(X), y)
     with pytest.raises(DataError, match="X: contains NaN"):
         whole.predict(X)
+
+
+def test_no_label_is_doubted_if_no_column_varies():
+    labels = np.random.default_rng(0).integers(0, 2, 120)
+    found = RobustClassifier(random_state=0, epochs=5).fit(np.ones((120, 3)), labels)
+    assert not found.is_label_issue_.any()
+    assert found.finding_.words.startswith("All inputs are equal")

@@ -146,10 +146,7 @@ def test_a_model_from_elsewhere_is_built(recipe):
     ("overrides", "message"),
     [
         (["model.name=timm:"], r"model\.name: .*write timm:NAME, torchvision:NAME or package\.module:Class"),
-        (
-            ["model.name=a:B", "model.num_classes=3"],
-            r"model\.num_classes: comes from the data; remove it",
-        ),
+        (["model.name=a:B", "model.num_classes=3"], r"model\.num_classes: comes from the data; remove it"),
         (["model.name=resnet23"], r"model\.name: no model named 'resnet23'.*Did you mean 'resnet3"),
     ],
 )

@@ -196,6 +196,15 @@ def test_equal_rows_show_that_classes_overlap() -> None:
     assert count_of(predictions, given, equal=few).at_random  # too few to say
 
 
+def test_nothing_speaks_against_labels_of_samples_that_are_all_alike() -> None:
+    given, predictions, _ = noisy(0.2)
+    alike = torch.zeros(600, dtype=torch.int64)
+    count = count_of(predictions, given, equal=EqualInputs(alike, copied=False))
+    assert (count.share, count.low) == (0, 0)
+    assert claim(count, "", NAMES) == "All inputs are equal, so nothing can be said about the labels."
+    assert count_of(predictions, given, equal=EqualInputs(alike, copied=True)).share > 0.5
+
+
 def test_no_estimate_is_claimed_by_a_model_at_chance() -> None:
     """Labels drawn at random: sure and unsure predictions are contradicted alike, since the model knows nothing."""
     rng = torch.Generator().manual_seed(0)

@@ -127,6 +127,8 @@ def test_trees_of_thousands_of_classes_are_refused():
         ({"model": "boosted-trees", "method": "erm"}, "'boosted-trees' are trained by the method 'two-looks' only"),
     ],
 )
-def test_refused_in_plain_words(params, message):
+def test_refused_in_plain_words_before_any_network_is_trained(params, message):
+    epochs = []
     with pytest.raises(ValueError, match=message):
-        RobustClassifier(**QUICK, **params).fit(ROWS, GIVEN)
+        RobustClassifier(**QUICK, **params, callbacks=epochs.append).fit(ROWS, GIVEN)
+    assert not epochs

@@ -238,7 +238,9 @@ def copies(dataset: Dataset) -> Tensor | None:
     to part them from each other would hide from a model what it can know.
     """
     inputs, found = dataset.inputs, equal_inputs(dataset)
-    if found is None or not isinstance(inputs, Tensor) or dataset.is_images:
+    if found is None or not found.any():  # all are equal: nothing could be parted
+        return None
+    if not isinstance(inputs, Tensor) or dataset.is_images:
         return found
     encoding = dataset.reading.encoding
     widths = [1] * dataset.shape[0] if encoding is None else [len(each.feature_names) for each in encoding.columns]
@@ -251,7 +253,11 @@ def copies(dataset: Dataset) -> Tensor | None:
 def equal_inputs(dataset: Dataset) -> Tensor | None:
     """The samples with equal inputs, copies or not, as groups, shape (N,); None if there are none, or not in memory."""
     inputs = dataset.inputs
-    return equal(_rows(inputs)) if isinstance(inputs, Tensor | SparseRows) and len(inputs) else None
+    if not isinstance(inputs, Tensor | SparseRows) or len(inputs) < 2:
+        return None
+    first = next(_rows(inputs))
+    alike = all(row == first for row in _rows(inputs))
+    return torch.zeros(len(inputs), dtype=torch.int64) if alike else equal(_rows(inputs))
 
 
 def near_pictures(dataset: Dataset) -> Tensor | None:

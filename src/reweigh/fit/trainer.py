@@ -202,11 +202,7 @@ class Trainer:
         return Judge(model, held_out.labels, predicted, steps, self.plan.train["epochs"])
 
     def _look_twice(
-        self,
-        train_set: Dataset,
-        evaluate: Evaluate | None,
-        run: Callable[[], Run] | None,
-        observer: Observer | None,
+        self, train_set: Dataset, evaluate: Evaluate | None, run: Callable[[], Run] | None, observer: Observer | None
     ) -> Trained:
         """Train by two looks; see ``two_looks``."""
         plan, options, stages = self.plan, self._loop_options, Stages(train_set.identity if run else "")
@@ -243,15 +239,12 @@ class Trainer:
         named = {key: getattr(found, key) for key in ("weights", "verdict", "finding", "stock", "held_out", "unseen")}
         return Trained(model, history, recall, found.net, found.families, READS, **named)
 
-    def _beside(self, *its: Any) -> Classifiers | None:
-        match self.plan.method.options["beside"]:
-            case "boosted-trees":
-                return BoostedTrees(*its)
-            case "linear":
-                return LogisticRegressions(*its)
-            case "own":
-                return OwnClassifier(*its, classifier=self.classifier)
-        return None
+    def _beside(self, *its: Any) -> list[Classifiers]:
+        kinds = {"boosted-trees": BoostedTrees, "linear": LogisticRegressions}
+        names = self.plan.method.options["beside"].split("+")
+        if names == ["own"]:
+            return [OwnClassifier(*its, classifier=self.classifier)]
+        return [kinds[name](*its) for name in names if name != "none"]
 
 
 def ready(model: nn.Module) -> nn.Module:

@@ -1,6 +1,6 @@
 """Two looks: learn early, take stock of the labels, learn again on what is likely right, and combine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -14,7 +14,7 @@ from reweigh.issues.count import Count, EqualInputs, claim, claim_of_consensus, 
 from reweigh.issues.labels import Labels
 from reweigh.issues.stock import TINY, Stock, with_prior
 from reweigh.issues.verdict import Finding, Verdict, least_believed
-from reweigh.looks import Classifiers, Look, Networks, pooled, share_of
+from reweigh.looks import Classifiers, Look, Networks, pooled, shares_of
 from reweigh.methods.setup import Again, given_rows
 from reweigh.methods.two_looks import Belief
 from reweigh.models.ensemble import Ensemble
@@ -57,16 +57,12 @@ class Outcome(NamedTuple):
 
 
 def two_looks(
-    networks: Networks,
-    beside: Classifiers | None,
-    train_set: Dataset,
-    share: float,
-    options: Mapping[str, Any],
+    networks: Networks, beside: Sequence[Classifiers], train_set: Dataset, share: float, options: Mapping[str, Any]
 ) -> Outcome:
     """Look at the training set, take stock, look again, and combine; ``TwoLooks`` in methods/ says why and how.
 
     Args:
-        beside: Classifiers that look too; None for networks alone.
+        beside: Classifiers of other kinds, which look too.
         share: Share of the samples in a fold, each of which is held out in turn.
         options: Options of the method ``two-looks``.
     """
@@ -75,17 +71,18 @@ def two_looks(
     if networks.epochs < MIN_EPOCHS:
         fold, judging = torch.full_like(fold, -1), torch.zeros_like(judging)
     twice = bool((fold >= 0).any())
+    by_others = [each.first(fold, folds) for each in beside] if twice else []  # early, since they may fail
     by_networks = first = networks.first(fold, folds)
-    alone = len(by_networks.models) == 1
-    by_others, part, counts = None, 0.0, 1.0 if options["only"] else None
-    if beside is not None and twice:
-        by_others = beside.first(fold, folds)
-        part = min(part_of_others(by_networks, by_others, labels), beside.most)
-        first = pooled(by_networks, by_others, part, counts)
+    alone, shares = len(by_networks.models) == 1, [1.0]
+    counts = [0.0] + [1 / len(beside)] * len(beside) if options["only"] else None
+    if by_others:
+        shares = shares_in([by_networks, *by_others], [1.0, *(each.most for each in beside)], labels)
+        first = pooled([by_networks, *by_others], shares, counts)
     held_out, unseen = first.held_out, first.unseen.exp()
     stock, count = labels.take_stock(first.best.exp(), unseen, held_out)
     if not twice:
-        verdict = judged(train_set, labels, stock, count, None, False)
+        credible = labels.credible(first.best.exp(), stock)
+        verdict = judged(train_set, labels, credible, stock, count, None, False)
         return Outcome(combined([first]), first.history, *verdict, held_out=held_out, unseen=first.unseen)
     single = labels.votes is None and bool((labels.given.amax(1) == 1).all())
     hardly_wrong = single and count.share < SLIGHT
@@ -94,17 +91,19 @@ def two_looks(
     again = Again(labels.given, targets, labels.likely(stock), later, mixes=first.memorizes)
     learned = networks.again(again, by_networks, options)
     second = learned.look
-    if beside is not None and by_others is not None:
+    if by_others:
         trusted = learned.weights[:, None]
         _, right, other = Belief.of(targets, labels.given, targets.mean(0))
-        others = beside.again(trusted * right + (1 - trusted) * other, fold, by_others)
-        second = pooled(second, others, part, counts)
+        wanted = trusted * right + (1 - trusted) * other
+        others = [each.again(wanted, fold, its) for each, its in zip(beside, by_others, strict=True)]
+        second = pooled([second, *others], shares, counts)
     gain, dropped = compared(second, first, train_set.labels, networks.balanced)
     # a single network of the first look, trained for long, no longer counts
     sure = first.best / stock.temperature if alone else (first.best / stock.temperature + first.consensus) / 2
     latest = second.consensus
     logs = sure if dropped else latest if alone else (sure + latest) / 2
     stock, count = labels.take_stock(logs.softmax(1), unseen, held_out)
+    credible = labels.credible(logs.softmax(1), stock)
     looks = [first] if dropped else [second] if alone else [first, second]
     apart, part = second.held_out, 0.0 if dropped else 1 / len(looks)
     logits = _mixed(first, second, part)
@@ -114,7 +113,7 @@ def two_looks(
     return Outcome(
         combined(looks),
         second.history,
-        *judged(train_set, labels, stock, count, gain, dropped),
+        *judged(train_set, labels, credible, stock, count, gain, dropped),
         held_out=apart,
         unseen=logits,
         weights=learned.weights,
@@ -123,12 +122,12 @@ def two_looks(
     )
 
 
-def part_of_others(networks: Look, others: Look, labels: Labels) -> float:
-    """The share of others in a mixture with networks, by held-out labels that are seen through the confusion."""
-    both, index = pooled(networks, others, 0.5), networks.held_out
+def shares_in(looks: Sequence[Look], most: Sequence[float], labels: Labels) -> list[float]:
+    """The share of each look in a mixture, by held-out labels that are seen through the confusion."""
+    both, index = pooled(looks, [1 / len(looks)] * len(looks)), looks[0].held_out
     stock, _ = labels.take_stock(both.best.exp(), both.unseen.exp(), index)
-    one, other = (with_prior(logs.exp(), stock.prior) for logs in (networks.unseen, others.unseen_at(index)))
-    return share_of(other, one, labels.likely(stock)[index])
+    each = [with_prior(look.unseen_at(index).exp(), stock.prior) for look in looks]
+    return shares_of(each, labels.likely(stock)[index], most)
 
 
 def labels_of(train_set: Dataset) -> Labels:
@@ -190,14 +189,21 @@ def combined(looks: list[Look]) -> Ensemble:
 
 
 def judged(
-    train_set: Dataset, labels: Labels, stock: Stock, count: Count, gain: tuple[float, float] | None, dropped: bool
+    train_set: Dataset,
+    labels: Labels,
+    credible: Tensor,
+    stock: Stock,
+    count: Count,
+    gain: tuple[float, float] | None,
+    dropped: bool,
 ) -> tuple[Verdict, Finding, Stock]:
     """The verdict on every label, what was found in words, and the stock that both are from."""
-    believed, classes = (labels.given * stock.posterior).sum(1), len(train_set.class_names)
-    verdict = least_believed(believed, stock.posterior, train_set.labels, count.share)
+    verdict = least_believed(credible, stock.posterior, train_set.labels, count.share)
     between = ""
     if labels.votes is None:
-        between = direction(suggestions(classes, (train_set.labels, verdict.suggested)), train_set.class_names)
+        between = direction(
+            suggestions(len(train_set.class_names), (train_set.labels, verdict.suggested)), train_set.class_names
+        )
         found = claim(count, between, train_set.class_names)
     else:
         found = claim_of_consensus(count, stock.posterior)

@@ -2,15 +2,7 @@
 
 from reweigh.issues.find import find_label_issues
 from reweigh.issues.samples import Samples
-from reweigh.issues.verdict import (
-    Finding,
-    Rows,
-    Verdict,
-    chunks,
-    verdict_by_posterior,
-    verdict_of,
-    verdict_unseen,
-)
+from reweigh.issues.verdict import Finding, Rows, Verdict, chunks, verdict_by_posterior, verdict_of, verdict_unseen
 
 __all__ = [
     "Finding",

@@ -38,6 +38,7 @@ class Count(NamedTuple):
         predicted: Shape (C, C), number of held-out labels by given (row) and predicted (column) class.
         contradicted: Number of labels that contradict most labels of samples with equal inputs.
         copied: Whether these samples are copies; see ``EqualInputs``.
+        alike: Whether all inputs are equal, so that nothing speaks against one label more than against another.
     """
 
     share: float
@@ -48,6 +49,7 @@ class Count(NamedTuple):
     predicted: Tensor = torch.zeros(0, 0)
     contradicted: int = 0
     copied: bool = False
+    alike: bool = False
 
     @property
     def hardly(self) -> bool:
@@ -113,13 +115,7 @@ class EqualInputs(NamedTuple):
         return int((sizes - most).sum()), int(sizes[sizes > 1].sum())
 
 
-def count_wrong(
-    given: Tensor,
-    unseen: Tensor,
-    index: Tensor,
-    prior: Tensor,
-    equal: EqualInputs | None = None,
-) -> Count:
+def count_wrong(given: Tensor, unseen: Tensor, index: Tensor, prior: Tensor, equal: EqualInputs | None = None) -> Count:
     """Count wrong labels by predictions of models that did not see them.
 
     Where such a model is sure, it is seldom wrong, and the labels that it contradicts are. If which labels are wrong
@@ -173,7 +169,9 @@ def count_wrong(
         high = min(high + _error(min(high, 1.0), number), 1.0)
     if copied := equal is not None and equal.copied:
         share, low, high = (max(each, contradicted / len(given)) for each in (share, low, high))
-    return Count(share, low, high, disagree, at_random, predicted, contradicted, copied)
+    alike = equal is not None and not copied and not bool(equal.groups.any())
+    share = 0.0 if alike else share
+    return Count(share, low, high, disagree, at_random, predicted, contradicted, copied, alike)
 
 
 def _error(share: float, number: int) -> float:
@@ -234,6 +232,8 @@ def claim(count: Count, between: str, names: Sequence[str]) -> str:
         equal = f"{differ} samples with equal inputs: wrong, or the inputs do not determine the class."
         if count.copied:
             equal = f"{differ} copies of the same sample: wrong, unless a sample may have several classes."
+    if count.alike:
+        return "All inputs are equal, so nothing can be said about the labels."
     habit = f"if the model repeats at most {HABIT:.0%} of the wrong ones"
     if count.hardly:
         return f"Hardly any labels look wrong ({low} to {high}, {habit}).{equal}"

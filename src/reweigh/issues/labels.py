@@ -10,6 +10,7 @@ from reweigh.issues.labelers import even_confusion, weigh_votes
 from reweigh.issues.stock import (
     Stock,
     confident_joint,
+    credibility,
     expected_shares,
     in_proportion,
     is_even,
@@ -82,6 +83,17 @@ class Labels(NamedTuple):
         if self.votes is not None and stock.labelers is not None:
             return self._settled(stock.labelers.likely(self.votes))
         return self._settled(self.uncorrected @ stock.transition)
+
+    def credible(self, predictions: Tensor, stock: Stock) -> Tensor:
+        """How credible each label is, from 0 to 1, shape (N,).
+
+        Args:
+            predictions: Those of which stock was taken.
+        """
+        posterior = stock.posterior
+        if self.votes is None:
+            posterior = self._settled(credibility(predictions, self.uncorrected, stock))
+        return (self.given * posterior).sum(1)
 
     def _settled(self, rows: Tensor) -> Tensor:
         return torch.where(self.known[:, None], self.given, rows)

@@ -205,6 +205,31 @@ def _with_supposed(joint: Tensor, number: float) -> Tensor:
     return joint + number * torch.full_like(joint, wrong / max(1, len(joint) - 1)).fill_diagonal_(1 - wrong)
 
 
+def credibility(predictions: Tensor, given: Tensor, stock: Stock) -> Tensor:
+    """The posterior by which labels are ranked, shape (N, C).
+
+    Classes that overlap look like labels that are wrong in one direction, which makes labels that are wrong in another
+    one credible. So half of the wrong labels of each true class are spread evenly here. And predictions are sharpened
+    only if a class is rare, which would never be predicted otherwise.
+
+    >>> joint = torch.tensor([[60.0, 20.0, 0.0], [20.0, 60.0, 0.0], [0.0, 0.0, 80.0]])  # classes 0 and 1 overlap
+    >>> predictions, given = torch.tensor([[0.9, 0.05, 0.05]]), torch.tensor([[0.0, 0.0, 1.0]])
+    >>> stock = take_stock(predictions, given, joint)  # no 0 was ever labeled 2
+    >>> [round(float(each[0, 2]), 2) for each in (stock.posterior, credibility(predictions, given, stock))]
+    [1.0, 0.46]
+
+    Args:
+        predictions: Shape (N, C), probabilities as if all classes were equally frequent.
+        given: Shape (N, C), the given labels as rows that sum to one.
+    """
+    rare = float(stock.prior.max()) > RATIO * float(stock.prior.min())
+    sharpened = (predictions.clamp_min(TINY).log() / (stock.temperature if rare else 1.0)).softmax(1)
+    right = stock.transition.diagonal()
+    evenly = ((1 - right) / max(1, len(right) - 1)).repeat(len(right), 1)
+    evenly.diagonal().copy_(right)
+    return with_prior(sharpened * (given @ (stock.transition + evenly)), stock.prior)
+
+
 def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:
     """Predictions made as if all classes were equally frequent, shape (n, C), changed to class shares, shape (C,)."""
     products = predictions * prior

@@ -196,12 +196,7 @@ class Votes:
         kept = kept[new[kept].argsort(stable=True)]
         soft = None if self.soft is None else self.soft[kept]
         return replace(
-            self,
-            samples=len(index),
-            sample=new[kept],
-            labeler=self.labeler[kept],
-            label=self.label[kept],
-            soft=soft,
+            self, samples=len(index), sample=new[kept], labeler=self.labeler[kept], label=self.label[kept], soft=soft
         )
 
     def in_words(self) -> list[str]:

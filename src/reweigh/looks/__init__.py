@@ -4,7 +4,7 @@ from reweigh.looks.classifiers import Classifiers, OwnClassifier, check_classifi
 from reweigh.looks.linear import LogisticRegressions
 from reweigh.looks.look import Look
 from reweigh.looks.network import Networks
-from reweigh.looks.pool import pooled, share_of
+from reweigh.looks.pool import pooled, shares_of
 from reweigh.looks.trees import BoostedTrees
 
 __all__ = [
@@ -16,5 +16,5 @@ __all__ = [
     "OwnClassifier",
     "check_classifier",
     "pooled",
-    "share_of",
+    "shares_of",
 ]

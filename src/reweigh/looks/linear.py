@@ -1,5 +1,6 @@
-"""Looks by logistic regression, fitted until nothing moves: for texts, whose words add up."""
+"""Looks by logistic regression, fitted until nothing moves: for words that add up, and for tables of few rows."""
 
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,8 @@ from torch import nn
 from reweigh.looks.classifiers import Classifiers, Parts
 from reweigh.models.linear import LinearRows
 
-STRENGTHS = (1.0, 10.0)  # of the fit against the penalty (C)
+STRENGTHS = (0.1, 1.0, 10.0)  # of the fit against the penalty (C)
+FEW = 2000  # samples at most for which all folds choose between them; one fold of more is enough
 
 
 class LogisticRegressions(Classifiers):
@@ -21,31 +23,36 @@ class LogisticRegressions(Classifiers):
     def trained(
         self, rows: Any, parts: list[Parts], folds: list[np.ndarray], setting: Any
     ) -> tuple[list[nn.Module], Any]:
-        first = {}
+        """The setting is the strength."""
+        choosing, found = parts if rows.shape[0] <= FEW else parts[:1], {}
         if setting is None:
-            first = {strength: self._fitted_one(rows, parts[0], strength) for strength in STRENGTHS}
-            held_out = folds[0]
-            setting = min(first, key=lambda each: self._loss(first[each], rows, held_out))
-        regressions = [first.get(setting) or self._fitted_one(rows, parts[0], setting)]
-        regressions += [self._fitted_one(rows, part, setting) for part in parts[1:]]
-        return [self._module(each) for each in regressions], setting
+            found = {each: [self._fitted_one(rows, part, each) for part in choosing] for each in STRENGTHS}
+            setting = min(STRENGTHS, key=lambda each: self._loss(found[each], rows, folds))
+        fitted = found.get(setting, [])
+        fitted += [self._fitted_one(rows, part, setting) for part in parts[len(fitted) :]]
+        return [self._module(each) for each in fitted], setting
 
     def _fitted_one(self, rows: Any, part: Parts, strength: float) -> Any:
+        from sklearn.dummy import DummyClassifier
         from sklearn.linear_model import LogisticRegression
 
-        regression = LogisticRegression(C=strength, tol=1e-3, max_iter=300)
+        one_class = (part.classes == part.classes[0]).all()
+        regression = DummyClassifier() if one_class else LogisticRegression(C=strength, tol=1e-3, max_iter=300)
         return regression.fit(rows[part.samples], part.classes, sample_weight=part.weight)
 
-    def _loss(self, regression: Any, rows: Any, held_out: np.ndarray) -> float:
-        return self.losses(regression.predict_proba(rows[held_out]), regression.classes_, held_out)
+    def _loss(self, fitted: list[Any], rows: Any, folds: list[np.ndarray]) -> float:
+        """The loss of held-out given labels; a fold may be empty."""
+        judged = [(each, fold) for each, fold in zip(fitted, folds, strict=False) if fold.any()]
+        return sum(self.losses(each.predict_proba(rows[fold]), each.classes_, fold) for each, fold in judged)
 
     def _module(self, regression: Any) -> nn.Module:
-        found = LinearRows(regression.coef_.shape[1], self.given.shape[1])
-        coefficients, offsets = (
-            torch.from_numpy(regression.coef_).float(),
-            torch.from_numpy(regression.intercept_).float(),
-        )
-        if len(regression.classes_) == 2:
-            coefficients, offsets = (torch.cat([0 * each, each]) for each in (coefficients, offsets))
-        found.fill(coefficients, offsets, torch.from_numpy(regression.classes_))
+        found = LinearRows(prod(self.train_set.shape), self.given.shape[1])
+        classes = torch.from_numpy(regression.classes_)
+        if len(classes) == 1:
+            found.offset[classes] = 0
+            return found
+        both = [torch.from_numpy(each).float() for each in (regression.coef_, regression.intercept_)]
+        if len(classes) == 2:
+            both = [torch.cat([0 * each, each]) for each in both]
+        found.fill(*both, classes)
         return found

@@ -1,4 +1,6 @@
-"""Two kinds of looks as one: how much each of them counts, and what they say together."""
+"""Several kinds of looks as one: how much each of them counts, and what they say together."""
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -6,58 +8,54 @@ from torch import Tensor
 from reweigh.issues.stock import TINY
 from reweigh.looks.look import Look
 
-SHARES = torch.linspace(0, 1, 41, dtype=torch.float64)
-EVEN_VOTES = 4.0  # how much evidence, in log-likelihood, it takes to leave one half far behind
-NEARLY_ALL = 0.9  # a share beyond this counts as all
+EVEN_VOTES = 4.0  # samples that speak for each kind from the start, so that few samples leave none behind
+ROUNDS = 100
+NEARLY_NONE = 0.1  # a smaller share counts as none
 
 
-def share_of(other: Tensor, one: Tensor, likely: Tensor) -> float:
-    """The share of ``other`` in the mixture that explains given labels best.
+def shares_of(kinds: Sequence[Tensor], likely: Tensor, most: Sequence[float]) -> list[float]:
+    """The shares of a mixture that explains given labels best, by expectation maximization.
 
-        maximize  sum_i log sum_k T(y_i | k) ((1 - s) one_i(k) + s other_i(k))  +  votes log(4 s (1 - s))
+        maximize  sum_i log sum_m s_m sum_k T(y_i | k) p_m,i(k)  +  votes sum_m log s_m
 
     The labels may be wrong; seen through the confusion, they are explained best by who knows the true classes.
 
     >>> sure, unsure = torch.tensor([[0.9, 0.1]] * 50), torch.tensor([[0.5, 0.5]] * 50)
     >>> right = torch.tensor([[1.0, 0.0]] * 50)
-    >>> share_of(sure, unsure, right), share_of(unsure, unsure, right)
-    (0.85, 0.5)
+    >>> [round(each, 2) for each in shares_of([unsure, sure], right, (1, 1))]
+    [0.14, 0.86]
 
     Args:
-        other: Shape (n, C), probabilities of samples that the models did not see.
-        one: Shape (n, C), likewise.
+        kinds: Probabilities of samples that the models did not see, each of shape (n, C).
         likely: Shape (n, C), probability of the given label of each sample for each true class.
+        most: Share of each kind, at most; the others take the rest in proportion.
     """
-    by_one, by_other = ((each * likely).sum(1).double() for each in (one, other))
-    mixed = (1 - SHARES[:, None]) * by_one + SHARES[:, None] * by_other
-    even = EVEN_VOTES * (4 * SHARES * (1 - SHARES)).clamp_min(TINY).log().clamp_min(-4)
-    best = float(SHARES[(mixed.clamp_min(TINY).log().sum(1) + even).argmax()])
-    return 1.0 if best > NEARLY_ALL else 0.0 if best < 1 - NEARLY_ALL else best
+    explained = torch.stack([(each * likely).sum(1) for each in kinds]).double().clamp_min(TINY)
+    shares = torch.full((len(kinds), 1), 1 / len(kinds), dtype=torch.float64)
+    for _ in range(ROUNDS):
+        counts = (shares * explained / (shares * explained).sum(0)).sum(1, keepdim=True) + EVEN_VOTES
+        shares = counts / counts.sum()
+    shares, limits = shares.flatten(), torch.tensor(most, dtype=torch.float64)
+    rest = shares.masked_fill(shares > limits, 0)
+    shares = torch.where(shares > limits, limits, rest / rest.sum() * (1 - limits[shares > limits].sum()))
+    shares = shares.masked_fill(shares < NEARLY_NONE, 0)
+    return (shares / shares.sum()).tolist()
 
 
-def pooled(one: Look, other: Look, share: float, counts: float | None = None) -> Look:
-    """What both say: evidence of all samples is added up, predictions for held-out samples are mixed.
+def pooled(looks: Sequence[Look], shares: Sequence[float], counts: Sequence[float] | None = None) -> Look:
+    """What all say: evidence of all samples is added up, predictions for held-out samples are mixed.
 
     Args:
-        one: The look whose history and held-out samples count; ``other`` has at least these held out.
-        share: Share of ``other``.
-        counts: Its share in the model and in predictions for held-out samples, if another one.
+        looks: The history and the held-out samples of the first count; the others have at least these held out.
+        counts: Shares in the model and in predictions for held-out samples, if others.
     """
-    part = share if counts is None else counts
-
-    def logs(a: Tensor, b: Tensor) -> Tensor:
-        return ((1 - share) * a + share * b).log_softmax(1)
-
-    shares = torch.tensor([1 - part, part]).clamp_min(TINY).log()
-    unseen = torch.stack([one.unseen, other.unseen_at(one.held_out)]) + shares[:, None, None]
+    one, parts = looks[0], shares if counts is None else counts
+    by, logs = torch.tensor(shares)[:, None, None], torch.tensor(parts).clamp_min(TINY).log()[:, None, None]
+    unseen = torch.stack([look.unseen_at(one.held_out) for look in looks]) + logs
     return one._replace(
-        models=[*one.models, *other.models],
-        shares=(*_parts(1 - part, one), *_parts(part, other)),
-        best=logs(one.best, other.best),
-        consensus=logs(one.consensus, other.consensus),
+        models=[model for look in looks for model in look.models],
+        shares=tuple(part / len(look.models) for look, part in zip(looks, parts, strict=True) for _ in look.models),
+        best=(by * torch.stack([look.best for look in looks])).sum(0).log_softmax(1),
+        consensus=(by * torch.stack([look.consensus for look in looks])).sum(0).log_softmax(1),
         unseen=unseen.logsumexp(0).log_softmax(1),
     )
-
-
-def _parts(share: float, look: Look) -> list[float]:
-    return [share / len(look.models)] * len(look.models)

@@ -115,8 +115,8 @@ class TwoLooks(Stateful, Method):
         meta_every: The weighting function is learned in every n-th step.
         weighting: File of a weighting function that ``two-looks`` learned elsewhere, used as it is.
         beside: What looks beside the networks: "boosted-trees", for rows of a table; "linear", which is logistic
-            regression, for columns of text; "own", a classifier of the user's, in Python; or "none". The model is a
-            mixture, in which held-out labels choose the share of each.
+            regression, for columns of text; "boosted-trees+linear", for tables of few rows; "own", a classifier of the
+            user's, in Python; or "none". The model is a mixture, in which held-out labels choose the share of each.
         only: Whether the model is only what looks beside the networks, which then learn the weights.
     """
 
@@ -129,7 +129,7 @@ class TwoLooks(Stateful, Method):
     meta_lr: Annotated[float, Ge(0)] = 3e-3
     meta_every: Annotated[int, Ge(1)] = 5
     weighting: str | None = None
-    beside: Literal["none", "boosted-trees", "linear", "own"] = "none"
+    beside: Literal["none", "boosted-trees", "linear", "boosted-trees+linear", "own"] = "none"
     only: bool = False
 
     def __post_init__(self) -> None:

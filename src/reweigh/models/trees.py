@@ -69,9 +69,10 @@ class Trees(nn.Module):
             edges: If it was fitted on the bins of each feature: where they end; see ``bins``.
             classes: What its classes stand for; themselves by default.
         """
-        steps = booster._predictors[:iterations]  # scikit-learn has no public way to its trees; a test compares
         classes = [int(label) for label in (booster.classes_ if classes is None else classes)]
-        outputs = classes[1:] if len(classes) == 2 else classes
+        # scikit-learn has no public way to its trees; a test compares. Of a single class they know nothing
+        steps = booster._predictors[:iterations] if len(classes) > 1 else []
+        outputs = classes if len(classes) > 2 else classes[1:]
         nodes = [predictor.nodes for step in steps for predictor in step]
         depth = int(max((each["depth"].max() for each in nodes), default=0))
         found = cls(len(nodes), max((len(each) for each in nodes), default=1), num_classes, depth)
@@ -80,7 +81,8 @@ class Trees(nn.Module):
             found._fill(place, each, edges)
         found.offset.fill_(ABSENT)
         found.offset[torch.tensor(classes)] = 0.0
-        found.offset[torch.tensor(outputs)] = torch.tensor(booster._baseline_prediction.ravel(), dtype=torch.float32)
+        baseline = booster._baseline_prediction.ravel()[: len(outputs)]
+        found.offset[torch.tensor(outputs, dtype=torch.int64)] = torch.tensor(baseline, dtype=torch.float32)
         return found
 
     def _fill(self, tree: int, nodes: np.ndarray, edges: Sequence[np.ndarray] | None) -> None:

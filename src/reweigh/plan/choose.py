@@ -100,6 +100,7 @@ SPARE_META = 10  # steps per step of the weights on tables: a tenth faster than 
 TREE_CLASSES = 30  # at most for boosted trees: each iteration makes a tree for each class
 MAX_TREE_CLASSES = 1000  # if the user asks for them
 TREE_WORK = 20_000_000  # samples times features times trees of an iteration, likewise
+LINEAR_WORK = 1_000_000  # likewise for logistic regression too, which is ahead where there are few samples
 MAX_POSTERIORS = 50_000_000  # samples times classes at most for two looks, which keep several numbers for each
 MOST_ROWS = 20_000  # more rows make out-of-fold models too slow to be the default
 
@@ -126,7 +127,7 @@ def chosen(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
         RecipeError: Boosted trees are to learn too many classes.
     """
     given, classes = with_trees(given), len(facts.class_sizes)
-    if _section(given, "method").get("beside") == TREES and classes > MAX_TREE_CLASSES:
+    if str(_section(given, "method").get("beside")).startswith(TREES) and classes > MAX_TREE_CLASSES:
         raise RecipeError(
             f"boosted trees make a tree for each class in each iteration, and there are {classes:,} classes (allowed "
             f"are at most {MAX_TREE_CLASSES:,}); leave them out: method.beside=none"
@@ -272,7 +273,10 @@ def method(facts: Facts, weigh: bool = False, asked: bool = False, beside: bool 
     if not (facts.is_table or facts.columns) or classes > TREE_CLASSES or work > TREE_WORK:
         return Choice({"method.name": "two-looks"}, f"{why}; without boosted trees, which would take too long")
     values = {"method.name": "two-looks", "method.beside": TREES, "method.meta_every": SPARE_META}
-    return Choice(values, f"{why}; networks and boosted trees together")
+    if work > LINEAR_WORK:
+        return Choice(values, f"{why}; networks and boosted trees together")
+    values["method.beside"] = f"{TREES}+linear"
+    return Choice(values, f"{why}; networks, boosted trees and logistic regression together")
 
 
 def judge(facts: Facts) -> list[Choice]:
