@@ -83,6 +83,8 @@ class TwoLooks(Stateful, Method):
 
         posterior_i(k)  ~  q_i(k)^(1 / temperature)  prior(k)  T(y_i | k)
 
+    Labels are ranked by ``credibility``, which believes only half of what T says about directions.
+
     Second look, this method: fresh networks learn the given label as far as it is trusted, and the likelier classes for
     the rest:
 
