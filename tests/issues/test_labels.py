@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from reweigh.issues.labels import Labels
-from reweigh.issues.stock import confident_joint, learned_joint, take_stock, with_prior
+from reweigh.issues.stock import confident_joint, credibility, learned_joint, take_stock, with_prior
 
 
 def test_corrected_labels_are_learned_and_the_confusion_is_that_of_the_labels_before():
@@ -85,3 +85,17 @@ def test_decisions_about_the_worst_do_not_use_up_the_count():
     for count in (150, 300, 450):
         after, truth = left_after(worst[:count], given, true, predictions)
         assert after == pytest.approx(truth, rel=0.25)
+
+
+def test_labels_are_credible_by_the_evidence_before_corrections_and_beyond_doubt_if_checked(monkeypatch):
+    monkeypatch.setattr("reweigh.issues.stock.CACHED", 60)  # 20 rows at a time
+    predictions = (2 * torch.randn(300, 3, generator=torch.Generator().manual_seed(0))).softmax(1)
+    before = F.one_hot((predictions.argmax(1) + (torch.arange(300) % 4 == 0)) % 3, 3).float()
+    given, checked = before.clone(), torch.arange(300) % 5 == 0
+    given[0], given[1] = torch.tensor([0.0, 0.0, 1.0]), before[1].roll(1)
+    labels = Labels(given, before, checked)
+    stock, _ = labels.take_stock(predictions, predictions, torch.arange(300))
+    expected = (given * credibility(predictions, before, stock)).sum(1)
+    found = labels.credible(predictions, stock)
+    torch.testing.assert_close(found[~checked], expected[~checked])
+    assert bool((found[checked] == 1).all())

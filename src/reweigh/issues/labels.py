@@ -9,6 +9,7 @@ from reweigh.issues.count import Count, EqualInputs, count_consensus, count_wron
 from reweigh.issues.labelers import even_confusion, weigh_votes
 from reweigh.issues.stock import (
     Stock,
+    at_once,
     confident_joint,
     credibility,
     expected_shares,
@@ -90,10 +91,13 @@ class Labels(NamedTuple):
         Args:
             predictions: Those of which stock was taken.
         """
-        posterior = stock.posterior
-        if self.votes is None:
-            posterior = self._settled(credibility(predictions, self.uncorrected, stock))
-        return (self.given * posterior).sum(1)
+        if self.votes is not None:
+            return (self.given * stock.posterior).sum(1)
+        rows = (each.split(at_once(stock.prior)) for each in (predictions, self.uncorrected, self.given))
+        believed = [
+            (given * credibility(some, before, stock)).sum(1) for some, before, given in zip(*rows, strict=True)
+        ]
+        return torch.where(self.known, self.given.square().sum(1), torch.cat(believed))
 
     def _settled(self, rows: Tensor) -> Tensor:
         return torch.where(self.known[:, None], self.given, rows)

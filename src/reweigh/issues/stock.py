@@ -148,7 +148,7 @@ def explain(
     """
     logs, evidence = predictions.clamp_min(least).log(), given.to_sparse() @ transition
     temperature = temperatures[int(_explained(logs[chosen], evidence[chosen], prior, temperatures).argmax())]
-    rows = _at_once(prior)
+    rows = at_once(prior)
     for some, observed, labels in zip(logs.split(rows), evidence.split(rows), given.split(rows), strict=True):
         posterior = (some / temperature).softmax(1) * prior * observed
         total = posterior.sum(1, keepdim=True)
@@ -164,14 +164,14 @@ def _explained(logs: Tensor, evidence: Tensor, prior: Tensor, temperatures: Sequ
         evidence: Shape (n, C), probability of the given label for each true class.
     """
     divisors = torch.tensor(temperatures, dtype=logs.dtype)[:, None, None]
-    explained, rows = [], max(1, _at_once(prior) // len(temperatures))
+    explained, rows = [], max(1, at_once(prior) // len(temperatures))
     for some, observed in zip(logs.split(rows), evidence.split(rows), strict=True):
         true = (some / divisors).softmax(2) * prior
         explained.append((true * observed).sum(2) / true.sum(2).clamp_min(TINY))
     return torch.cat(explained, 1).clamp_min(1e-9).log().mean(1)
 
 
-def _at_once(prior: Tensor) -> int:
+def at_once(prior: Tensor) -> int:
     """Rows of probabilities that are sharpened at a time."""
     return max(1, CACHED // len(prior))
 
@@ -227,7 +227,7 @@ def credibility(predictions: Tensor, given: Tensor, stock: Stock) -> Tensor:
     right = stock.transition.diagonal()
     evenly = ((1 - right) / max(1, len(right) - 1)).repeat(len(right), 1)
     evenly.diagonal().copy_(right)
-    return with_prior(sharpened * (given @ (stock.transition + evenly)), stock.prior)
+    return with_prior(sharpened * (given.to_sparse() @ (stock.transition + evenly)), stock.prior)
 
 
 def with_prior(predictions: Tensor, prior: Tensor) -> Tensor:
