@@ -10,8 +10,8 @@ from torch import nn
 from reweigh.looks.classifiers import Classifiers, Parts
 from reweigh.models.linear import LinearRows
 
-STRENGTHS = (0.1, 1.0, 10.0)  # of the fit against the penalty (C)
-FEW = 2000  # samples at most for which all folds choose between them; one fold of more is enough
+STRENGTHS = (0.1, 1.0, 10.0)  # of the fit against the penalty (C); the first only for few samples
+FEW = 2000  # of them at most; all their folds choose the strength, and one fold of more samples is enough
 
 
 class LogisticRegressions(Classifiers):
@@ -24,10 +24,11 @@ class LogisticRegressions(Classifiers):
         self, rows: Any, parts: list[Parts], folds: list[np.ndarray], setting: Any
     ) -> tuple[list[nn.Module], Any]:
         """The setting is the strength."""
-        choosing, found = parts if rows.shape[0] <= FEW else parts[:1], {}
+        choosing, strengths = (parts, STRENGTHS) if rows.shape[0] <= FEW else (parts[:1], STRENGTHS[1:])
+        found: dict[float, list[Any]] = {}
         if setting is None:
-            found = {each: [self._fitted_one(rows, part, each) for part in choosing] for each in STRENGTHS}
-            setting = min(STRENGTHS, key=lambda each: self._loss(found[each], rows, folds))
+            found = {each: [self._fitted_one(rows, part, each) for part in choosing] for each in strengths}
+            setting = min(strengths, key=lambda each: self._loss(found[each], rows, folds))
         fitted = found.get(setting, [])
         fitted += [self._fitted_one(rows, part, setting) for part in parts[len(fitted) :]]
         return [self._module(each) for each in fitted], setting
