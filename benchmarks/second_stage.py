@@ -2,8 +2,8 @@
 
 RUN is a finished run of ``proden+cmw-net`` of the table of candidate labels (``reweigh tables partial --commands``) on
 MNIST or Fashion-MNIST, and FOLDER holds the images. Prints how many of the identified labels are right, what weights
-right and wrong ones have, and the test accuracy of a fresh network that learns these labels without weights, and of one
-that learns the true labels, both with the schedule of the second stage.
+and losses right and wrong ones have, the learned curves, and the test accuracy of a fresh network that learns these
+labels without weights, and of one that learns the true labels, both with the schedule of the second stage.
 """
 
 import argparse
@@ -19,8 +19,10 @@ from torch import Tensor
 
 from reweigh.data.readers.published import find_idx_pair, read_idx
 from reweigh.models.mlp import mlp
+from reweigh.weighting import load_weighting, num_curves
 
 EPOCHS, FALLS = 120, [80, 100]
+LOSSES = torch.tensor([0.0, 1.0, 2.0, 4.0])
 
 
 def images(folder: Path, part: str) -> tuple[Tensor, Tensor]:
@@ -64,7 +66,16 @@ def main() -> None:
         end=" ",
     )
     print(f"{(samples['given_label'] == samples['true_label']).mean():.2%}")
-    print(f"mean weight of right labels {weight[right].mean():.3f}, of wrong ones {weight[~right].mean():.3f}")
+    loss = torch.tensor(samples["loss"].to_numpy())
+    for what, some in (("right", right), ("wrong", ~right)):
+        print(f"{what} labels: mean weight {weight[some].mean():.3f}, mean loss {loss[some].mean():.3f}")
+    net, _ = load_weighting(asked.run / "weighting.safetensors")
+    for family in range(num_curves(net)):
+        with torch.no_grad():
+            curve = net(LOSSES, torch.full((len(LOSSES),), family))
+        print(
+            f"family {family + 1}: weights at losses {LOSSES.tolist()}: {[round(each, 2) for each in curve.tolist()]}"
+        )
     mean, spread = inputs.mean(), inputs.std()
     inputs, test_inputs = (inputs - mean) / spread, (test_inputs - mean) / spread
     for what, labels in (("identified labels, no weights", identified), ("true labels", true)):
